@@ -1,0 +1,3 @@
+"""runnerctl: declarative policies for vLLM's model runner."""
+
+__version__ = "0.1.0"
