@@ -1,0 +1,180 @@
+"""Checks a document against a JSON Schema of `schemas/` and says what is wrong in the document's own words."""
+
+from __future__ import annotations
+
+import functools
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import jsonschema_rs
+
+from policy.document.diagnostic import Diagnostic, DocumentError, nearest
+from policy.document.source import Document
+
+__all__ = ["API_VERSION", "SCHEMAS", "check", "load_schema", "raw_scalar", "schema_folder"]
+
+API_VERSION = "runnerctl/v1"
+SCHEMAS = ("policy", "facts", "decision", "compiled-policy", "engine-release")
+
+_TYPES = {
+    "string": "a string",
+    "boolean": "`true` or `false`",
+    "integer": "an integer",
+    "number": "a number",
+    "array": "a list",
+    "object": "a mapping",
+    "null": "`null`",
+}
+
+
+def schema_folder() -> Path:
+    """The folder of the schema files: inside the installed package, or `schemas/` of a checkout."""
+    package = Path(__file__).resolve().parents[1]
+    installed = package / "schemas"
+    return installed if installed.is_dir() else package.parent / "schemas"
+
+
+@functools.cache
+def load_schema(name: str) -> dict[str, Any]:
+    """The parsed `NAME.schema.json`. Raises `KeyError` for a name that is not in `SCHEMAS`."""
+    if name not in SCHEMAS:
+        raise KeyError(name)
+    schema: dict[str, Any] = json.loads((schema_folder() / f"{name}.schema.json").read_text("utf-8"))
+    return schema
+
+
+@functools.cache
+def _validator(name: str) -> Any:
+    return jsonschema_rs.validator_for(load_schema(name), validate_formats=True)
+
+
+def check(document: Document, name: str) -> None:
+    """Raise `DocumentError` with every place where `document` does not fit the schema `name`."""
+    if not isinstance(document.data, Mapping):
+        location = document.locate(())
+        message = f"the document is {_said(document.data)}, not a mapping"
+        raise DocumentError(
+            [Diagnostic(location, "wrong-type", message, "it begins with `apiVersion: runnerctl/v1`")]
+        )
+    found = [
+        d
+        for error in _validator(name).iter_errors(document.data)
+        for d in _diagnostics(document, name, error)
+    ]
+    if found:
+        raise DocumentError(found)
+
+
+def _diagnostics(document: Document, name: str, error: Any) -> Iterator[Diagnostic]:
+    path, kind = list(error.instance_path), error.kind
+    detail = kind.as_dict()
+    here = document.locate(path)
+    value = _value_at(document.data, path)
+    field = str(path[-1]) if path else "the document"
+    match kind.name:
+        case "additionalProperties":
+            known = _known_properties(name, error.schema_path)
+            for wrong in detail["unexpected"]:
+                location = document.locate([*path, wrong], key=True)
+                help_ = nearest(wrong, known) or "known here: " + ", ".join(f"`{k}`" for k in sorted(known))
+                yield Diagnostic(location, "unknown-field", f"unknown field `{wrong}`", help_)
+        case "required":
+            missing = detail["property"]
+            where = (
+                f"`{field}`" if isinstance(field, str) and path and not field.isdigit() else "this mapping"
+            )
+            yield Diagnostic(
+                here, "missing-field", f"{where} has no `{missing}`" if path else f"no `{missing}`"
+            )
+        case "type":
+            yield _wrong_type(document, path, value, detail["types"])
+        case "const":
+            expected = detail["expected_value"]
+            code = "unknown-api-version" if field == "apiVersion" else "wrong-value"
+            yield Diagnostic(
+                here, code, f"`{field}` is {_said(value)}, not `{expected}`", f"write `{field}: {expected}`"
+            )
+        case "enum":
+            options = [str(o) for o in detail["options"]]
+            help_ = nearest(str(value), options) or "one of " + ", ".join(f"`{o}`" for o in options)
+            yield Diagnostic(here, "wrong-value", f"`{field}` cannot be {_said(value)}", help_)
+        case "format":
+            help_ = "a date is written YYYY-MM-DD" if detail["format"] == "date" else ""
+            yield Diagnostic(
+                here, "wrong-value", f"`{field}` is {_said(value)}, not a {detail['format']}", help_
+            )
+        case "pattern":
+            help_ = str(_subschema(name, error.schema_path[:-1]).get("description", ""))
+            yield Diagnostic(here, "wrong-value", f"`{field}` cannot be {_said(value)}", help_)
+        case "propertyNames":
+            # The name, not the value, is wrong: the nested error says how.
+            wrong = str(detail["error"].instance)
+            location = document.locate([*path, wrong], key=True)
+            yield Diagnostic(
+                location, "wrong-name", f"`{wrong}` cannot be a name here", "letters, digits and `_`"
+            )
+        case "minItems" | "minProperties" | "minLength":
+            yield Diagnostic(here, "empty-value", f"`{field}` is empty")
+        case _:
+            yield Diagnostic(
+                here, "wrong-value", f"`{field}`: {error.message[:1].lower()}{error.message[1:200]}"
+            )
+
+
+def _wrong_type(
+    document: Document, path: Sequence[str | int], value: Any, types: Sequence[str]
+) -> Diagnostic:
+    wanted = " or ".join(_TYPES[t] for t in types)
+    field = next((str(step) for step in reversed(path) if isinstance(step, str)), "the document")
+    subject = f"an item of `{field}`" if path and isinstance(path[-1], int) else f"`{field}`"
+    said = f"`{raw_scalar(document, path)}`" if isinstance(value, (int, float)) else _said(value)
+    help_ = ""
+    if "string" in types and isinstance(value, (int, float)):
+        help_ = f'quote it: "{raw_scalar(document, path)}"'
+    elif value is None and "object" in types and field != "rules":
+        help_ = "to ask whether it is off, write `{exists: false}`" if "match" in path else ""
+    return Diagnostic(document.locate(path), "wrong-type", f"{subject} is {said}, not {wanted}", help_)
+
+
+def raw_scalar(document: Document, path: Sequence[str | int]) -> str:
+    """The unquoted scalar at `path` as it stands in the file: 0.10 must not be echoed as 0.1."""
+    location = document.locate(path)
+    line = document.source.text.splitlines()[location.line - 1][location.column - 1 :]
+    word = line.split(" #")[0].strip().rstrip(",]}").strip()
+    return word.split(",")[0].split("}")[0].split("]")[0].strip()
+
+
+def _said(value: Any) -> str:
+    """A value as the user would say it."""
+    if isinstance(value, Mapping):
+        return "a mapping"
+    if isinstance(value, list):
+        return "a list"
+    text = json.dumps(value) if not isinstance(value, str) else value
+    return f"`{text[:80]}`" if text else "empty"
+
+
+def _value_at(data: Any, path: Sequence[str | int]) -> Any:
+    for step in path:
+        data = data[step]
+    return data
+
+
+def _subschema(name: str, path: Sequence[str | int]) -> Mapping[str, Any]:
+    """The schema at `path` of the schema `name`, following each `$ref` on the way."""
+    node: Any = load_schema(name)
+    for step in path:
+        if step == "$ref":
+            reference = str(node["$ref"]).removeprefix("#/")
+            node = load_schema(name)
+            for part in reference.split("/"):
+                node = node[part]
+        else:
+            node = node[step]
+    return node if isinstance(node, Mapping) else {}
+
+
+def _known_properties(name: str, schema_path: Sequence[str | int]) -> list[str]:
+    return list(_subschema(name, schema_path[:-1]).get("properties", {}))

@@ -1,0 +1,288 @@
+"""Reads YAML straight from libyaml's event stream into values and positions.
+
+PyYAML's node and constructor layers cost six times what libyaml itself does, drop positions, keep the last
+of two equal keys and read `yes`, `0.10` and `2027-03-31` by YAML 1.1. Here a plain scalar has one meaning
+everywhere: that of YAML 1.2's core schema.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from policy.document.diagnostic import Diagnostic, DocumentError, Location
+
+__all__ = ["MAX_BYTES", "Document", "Source", "parse", "read_source"]
+
+# A policy of 10,000 rules is about 3 MB. Anything much larger is a log or a dump given by mistake.
+MAX_BYTES = 8 * 1024 * 1024
+# Aliases share nodes, so a few lines can stand for billions: what counts is the size once they are expanded.
+MAX_NODES = 2_000_000
+MAX_DEPTH = 64
+
+_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+_LINE = 1 << 24
+
+_INTEGER = re.compile(r"[-+]?[0-9]+\Z")
+_RADIX = re.compile(r"0(?:o[0-7]+|x[0-9a-fA-F]+)\Z")
+_FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?\Z")
+_WORDS: dict[str, Any] = {
+    **dict.fromkeys(("", "~", "null", "Null", "NULL"), None),
+    **dict.fromkeys(("true", "True", "TRUE"), True),
+    **dict.fromkeys(("false", "False", "FALSE"), False),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """One file's text. `name` is the path as the user wrote it."""
+
+    name: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A parsed file: `data` is plain JSON-like values, `marks` a tree of the same shape that holds positions."""
+
+    source: Source
+    data: Any
+    marks: _Marks = field(repr=False)
+
+    @classmethod
+    def unmarked(cls, name: str, data: Any) -> Document:
+        """A document of values that were never text (a compiled policy, a merged release): no positions."""
+        return cls(Source(name, ""), data, _Marks(0))
+
+    def locate(self, path: Sequence[str | int], *, key: bool = False) -> Location:
+        """Where the node at `path` stands; with `key`, where its key does. The nearest parent if it is absent."""
+        node, at = self.marks, self.marks.at
+        for step in path:
+            child = node.child(step)
+            if child is None:
+                break
+            key_at, node = child
+            at = key_at if key and step is path[-1] else node.at
+        return Location(self.source.name, at // _LINE + 1, at % _LINE + 1)
+
+
+class _Marks:
+    """The position of a node and of its children: by key for a mapping, by index for a sequence."""
+
+    __slots__ = ("at", "keys", "nodes", "size")
+
+    def __init__(self, at: int) -> None:
+        self.at = at
+        self.keys: dict[str | int, int] = {}
+        self.nodes: dict[str | int, _Marks] = {}
+        self.size = 1
+
+    def child(self, step: str | int) -> tuple[int, _Marks] | None:
+        node = self.nodes.get(step)
+        return None if node is None else (self.keys.get(step, node.at), node)
+
+
+def read_source(path: str | os.PathLike[str]) -> Source:
+    """Read one file. Raises `DocumentError` when it cannot be read, is too large or is not UTF-8."""
+    name = os.fspath(path)
+    try:
+        with Path(path).open("rb") as file:
+            raw = file.read(MAX_BYTES + 1)
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        raise _error(name, 0, "unreadable-file", f"cannot be read: {reason}") from error
+    return Source(name, decode(name, raw))
+
+
+def decode(name: str, raw: bytes) -> str:
+    """UTF-8 text of `raw`; raises `DocumentError` that names the first bad byte, or the size."""
+    if len(raw) > MAX_BYTES:
+        limit = f"the limit is {MAX_BYTES // 1024 // 1024} MiB"
+        raise _error(
+            name, 0, "file-too-large", f"the file is too large: {limit}", "split it into several files"
+        )
+    try:
+        return raw.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        before = raw[: error.start]
+        line = before.count(b"\n")
+        column = error.start - (before.rfind(b"\n") + 1)
+        message = f"the file is not UTF-8: byte 0x{raw[error.start]:02x}"
+        raise _error(name, line * _LINE + column, "not-utf-8", message, "save it as UTF-8") from error
+
+
+def parse(source: Source) -> Document:
+    """Parse one YAML document (JSON is YAML). Raises `DocumentError` with file, line and column."""
+    return _Composer(source).document()
+
+
+def _error(name: str, at: int, code: str, message: str, help_: str = "") -> DocumentError:
+    location = Location(name, at // _LINE + 1, at % _LINE + 1) if at else Location(name)
+    return DocumentError([Diagnostic(location, code, message, help_)])
+
+
+class _Composer:
+    def __init__(self, source: Source) -> None:
+        self.source = source
+        self.anchors: dict[str, tuple[Any, _Marks]] = {}
+        self.duplicates: list[Diagnostic] = []
+
+    def document(self) -> Document:
+        loader = _LOADER(self.source.text)
+        self.next = loader.get_event
+        try:
+            return self._document()
+        except yaml.MarkedYAMLError as error:
+            raise self._syntax_error(error) from error
+        except yaml.reader.ReaderError as error:
+            before = self.source.text[: error.position]
+            at = before.count("\n") * _LINE + error.position - (before.rfind("\n") + 1)
+            message = f"the character U+{ord(self.source.text[error.position]):04X} is not allowed in YAML"
+            raise _error(self.source.name, at, "yaml-syntax", message, "remove it") from error
+        finally:
+            loader.dispose()
+
+    def _document(self) -> Document:
+        self.next()  # stream start
+        event = self.next()
+        if isinstance(event, yaml.StreamEndEvent):
+            raise self._fail(
+                0, "empty-file", "the file is empty", "a document begins with `apiVersion: runnerctl/v1`"
+            )
+        data, marks = self._node(self.next(), 0)
+        self.next()  # document end
+        event = self.next()
+        if not isinstance(event, yaml.StreamEndEvent):
+            at = _at(event)
+            raise self._fail(
+                at, "several-documents", "the file holds more than one YAML document", "one a file"
+            )
+        if self.duplicates:
+            raise DocumentError(self.duplicates)
+        return Document(self.source, data, marks)
+
+    def _node(self, event: Any, depth: int) -> tuple[Any, _Marks]:
+        kind = type(event)
+        if kind is yaml.ScalarEvent:
+            result = self._scalar(event)
+        elif kind is yaml.AliasEvent:
+            return self._alias(event)
+        elif depth >= MAX_DEPTH:
+            raise self._fail(_at(event), "too-deep", f"nested deeper than {MAX_DEPTH} levels")
+        elif kind is yaml.MappingStartEvent:
+            self._refuse_tag(event)
+            result = self._mapping(event, depth + 1)
+        else:
+            self._refuse_tag(event)
+            result = self._sequence(event, depth + 1)
+        if event.anchor:
+            self.anchors[event.anchor] = result
+        return result
+
+    def _mapping(self, start: Any, depth: int) -> tuple[dict[str, Any], _Marks]:
+        data: dict[str, Any] = {}
+        marks = _Marks(_at(start))
+        while type(event := self.next()) is not yaml.MappingEndEvent:
+            if type(event) is not yaml.ScalarEvent:
+                raise self._fail(_at(event), "key-not-scalar", "a key must be a plain word")
+            key, at = event.value, _at(event)
+            if key == "<<" and not event.style:
+                raise self._fail(
+                    at, "merge-key", "merge keys (`<<`) are not supported", "write the fields out"
+                )
+            value, child = self._node(self.next(), depth)
+            if key in data:
+                first = Location(self.source.name, marks.keys[key] // _LINE + 1, marks.keys[key] % _LINE + 1)
+                self.duplicates.append(
+                    self._finding(
+                        at, "duplicate-key", f"the key `{key}` stands twice", f"the first is at {first}"
+                    )
+                )
+            data[key] = value
+            marks.keys[key], marks.nodes[key] = at, child
+            self._grow(marks, child, at)
+        return data, marks
+
+    def _sequence(self, start: Any, depth: int) -> tuple[list[Any], _Marks]:
+        data: list[Any] = []
+        marks = _Marks(_at(start))
+        while type(event := self.next()) is not yaml.SequenceEndEvent:
+            value, child = self._node(event, depth)
+            marks.nodes[len(data)] = child
+            data.append(value)
+            self._grow(marks, child, child.at)
+        return data, marks
+
+    def _grow(self, marks: _Marks, child: _Marks, at: int) -> None:
+        marks.size += child.size
+        if marks.size > MAX_NODES:
+            raise self._fail(
+                at, "too-many-nodes", f"more than {MAX_NODES} values once its aliases are expanded"
+            )
+
+    def _alias(self, event: Any) -> tuple[Any, _Marks]:
+        try:
+            return self.anchors[event.anchor]
+        except KeyError:
+            raise self._fail(
+                _at(event), "unknown-alias", f"the alias `*{event.anchor}` has no anchor"
+            ) from None
+
+    def _scalar(self, event: Any) -> tuple[Any, _Marks]:
+        marks = _Marks(_at(event))
+        if event.style:  # quoted or block: text, whatever it looks like
+            self._refuse_tag(event)
+            return event.value, marks
+        if event.tag is not None:
+            self._refuse_tag(event)
+        return plain_scalar(event.value), marks
+
+    def _refuse_tag(self, event: Any) -> None:
+        if event.tag is not None and event.tag != "!":
+            raise self._fail(
+                _at(event), "yaml-tag", f"YAML tags (`{event.tag}`) are not supported", "remove it"
+            )
+
+    def _syntax_error(self, error: yaml.MarkedYAMLError) -> DocumentError:
+        mark = error.problem_mark or error.context_mark
+        at = mark.line * _LINE + mark.column if mark else 0
+        problem = error.problem or "not YAML"
+        lines = self.source.text.splitlines()
+        line = lines[mark.line] if mark and mark.line < len(lines) else ""
+        if "\t" in line[: mark.column + 1 if mark else 0] and "token" in problem:
+            return self._fail(at, "yaml-tab", "a tab cannot indent YAML", "use spaces")
+        if "found undefined alias" in problem or "undefined alias" in str(error.context or ""):
+            return self._fail(at, "unknown-alias", problem)
+        context = f" {error.context}" if error.context else ""
+        return self._fail(at, "yaml-syntax", f"not valid YAML: {problem}{context}")
+
+    def _finding(self, at: int, code: str, message: str, help_: str = "") -> Diagnostic:
+        return Diagnostic(Location(self.source.name, at // _LINE + 1, at % _LINE + 1), code, message, help_)
+
+    def _fail(self, at: int, code: str, message: str, help_: str = "") -> DocumentError:
+        return DocumentError([self._finding(at, code, message, help_)])
+
+
+def _at(event: Any) -> int:
+    mark = event.start_mark
+    return int(mark.line * _LINE + mark.column)
+
+
+def plain_scalar(text: str) -> Any:
+    """The value of an unquoted scalar by YAML 1.2's core schema (also used for `--set path=value`)."""
+    if text in _WORDS:
+        return _WORDS[text]
+    if text[0] not in "-+.0123456789":
+        return text
+    if _INTEGER.match(text):
+        # Python refuses integers of over 4,300 digits; such a scalar is text that happens to be digits.
+        return int(text) if len(text) < 4300 else text
+    if _RADIX.match(text):
+        return int(text, 0)
+    return float(text) if _FLOAT.match(text) else text
