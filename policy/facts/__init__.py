@@ -1,0 +1,1 @@
+"""Facts: what is known of one deployment, and what is not."""

@@ -1,0 +1,259 @@
+"""Facts of one deployment: vLLM's defaults for what is left out, a third value for what is unknown."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from policy.document.diagnostic import Diagnostic, DocumentError
+from policy.document.schema import check
+from policy.document.source import Document
+from policy.facts.fields import NO_DEFAULT, OPEN_MAPPINGS, SHORT_NAMES, expand, field, field_paths, suggest
+from policy.facts.reading import Reading
+
+__all__ = ["ABSENT", "UNKNOWN", "Facts", "FactsError", "facts_from_document", "merge_facts", "nest"]
+
+
+class FactsError(ValueError):
+    """Facts that do not fit the schema; the message says which and how."""
+
+
+class _Absent:
+    """No value: the config object is off, the variable is not set, the package is not installed."""
+
+    def __repr__(self) -> str:
+        return "ABSENT"
+
+
+class _Unknown:
+    """There may be a value, but nobody has said which."""
+
+    def __repr__(self) -> str:
+        return "UNKNOWN"
+
+
+ABSENT = _Absent()
+UNKNOWN = _Unknown()
+
+
+class Facts:
+    """A read-only view of a facts document.
+
+    `value(path)` gives the value at a full dotted path, vLLM's default where it is left out, `ABSENT` where
+    its config object is off, or `UNKNOWN`.
+    """
+
+    __slots__ = ("_cache", "_document", "_given_unknown")
+
+    def __init__(self, document: Mapping[str, Any]) -> None:
+        self._document = document
+        self._given_unknown: frozenset[str] = frozenset(expand(p) for p in document.get("unknown", ()))
+        self._cache: dict[str, Any] = {}
+
+    @property
+    def document(self) -> Mapping[str, Any]:
+        return self._document
+
+    def value(self, path: str) -> Any:
+        found = self._cache.get(path, NO_DEFAULT)
+        if found is NO_DEFAULT:
+            found = self._walk(path)
+            if found is UNKNOWN and path in _DERIVED and path not in self._given_unknown:
+                found = _DERIVED[path][0](self)
+            self._cache[path] = found
+        return found
+
+    def with_derived(self, values: Mapping[str, Any]) -> Facts:
+        """The same facts with values at paths that no document has (what a resolver works out on the way)."""
+        result = Facts(self._document)
+        result._cache.update(values)
+        return result
+
+    def unknown_inputs(self, path: str) -> tuple[str, ...]:
+        """The facts that somebody would have to give for an unknown `path`: itself, or what it derives from."""
+        if path in _DERIVED and path not in self._given_unknown:
+            return tuple(p for p in _DERIVED[path][1] if self.value(p) is UNKNOWN)
+        steps = path.split(".")
+        for end in range(1, len(steps)):
+            above = ".".join(steps[:end])
+            if above not in OPEN_MAPPINGS and self.value(above) is UNKNOWN:
+                return (above,)
+        return (path,)
+
+    def _walk(self, path: str) -> Any:
+        head, _, rest = path.partition(".")
+        if head in OPEN_MAPPINGS and rest:
+            return self._entry(head, rest, path)
+        node: Any = self._document
+        at = ""
+        open_above = False
+        for step in path.split("."):
+            at = f"{at}.{step}" if at else step
+            given = node.get(step, NO_DEFAULT) if isinstance(node, Mapping) else NO_DEFAULT
+            open_above = open_above or at in self._given_unknown
+            if given is NO_DEFAULT:
+                if open_above:
+                    return UNKNOWN
+                given = self._default(at)
+                if given is NO_DEFAULT:
+                    return UNKNOWN
+            if given is None:
+                return ABSENT
+            node = given
+        return node
+
+    def _default(self, path: str) -> Any:
+        known = field(path)
+        return None if known is None else known.default
+
+    def _entry(self, mapping: str, name: str, path: str) -> Any:
+        entries = self._document.get(mapping) or {}
+        if name in entries:
+            return entries[name]
+        if mapping == "packages":
+            wanted = canonical_name(name)
+            for given, version in entries.items():
+                if canonical_name(given) == wanted:
+                    return version
+        return UNKNOWN if mapping in self._given_unknown or path in self._given_unknown else ABSENT
+
+    def replace(self, path: str, value: Any) -> Facts:
+        """The same facts with another value at `path`; None takes the value away (off, not set)."""
+        document = dict(self._document)
+        document["unknown"] = [p for p in document.get("unknown", ()) if expand(p) != path]
+        head, _, rest = path.partition(".")
+        steps = [head, rest] if head in OPEN_MAPPINGS and rest else path.split(".")
+        node = document
+        for step in steps[:-1]:
+            node[step] = dict(node.get(step) or {})
+            node = node[step]
+        if value is None and head in OPEN_MAPPINGS:
+            node.pop(steps[-1], None)
+        else:
+            node[steps[-1]] = value
+        return Facts(document)
+
+    def open_object(self, path: str) -> Facts:
+        """The same facts with the unknown config object at `path` on, and every field of it unknown."""
+        opened = self.replace(path, {})
+        document = dict(opened.document)
+        below = [p for p in _fields_below(path) if p not in document["unknown"]]
+        document["unknown"] = [*document["unknown"], *below]
+        return Facts(document)
+
+
+def _fields_below(path: str) -> Iterable[str]:
+    prefix = path + "."
+    return (p for p in field_paths() if p.startswith(prefix) and "." not in p[len(prefix) :])
+
+
+def canonical_name(name: str) -> str:
+    """A distribution name as PEP 503 compares it."""
+    return name.lower().replace("_", "-").replace(".", "-")
+
+
+def _first_architecture(facts: Facts) -> Any:
+    found = facts.value("model_config.architectures")
+    if found is UNKNOWN or found is ABSENT:
+        return found
+    return found[0] if found else ABSENT
+
+
+def _use_ubatching(facts: Facts) -> Any:
+    # ParallelConfig.use_ubatching since vLLM 0.14: dual batch overlap, or more than one micro-batch.
+    dbo, size = facts.value("parallel_config.enable_dbo"), facts.value("parallel_config.ubatch_size")
+    if dbo is True or (isinstance(size, int) and size > 1):
+        return True
+    return UNKNOWN if UNKNOWN in (dbo, size) else False
+
+
+def _uses_dynamic_speculative_decoding(facts: Facts) -> Any:
+    sizes = facts.value("speculative_config.num_speculative_tokens_per_batch_size")
+    return sizes if sizes is UNKNOWN else sizes is not ABSENT
+
+
+# Properties that vLLM derives from other fields, where the document does not give them itself.
+_DERIVED: dict[str, tuple[Callable[[Facts], Any], tuple[str, ...]]] = {
+    "model_config.architecture": (_first_architecture, ("model_config.architectures",)),
+    "parallel_config.use_ubatching": (
+        _use_ubatching,
+        ("parallel_config.enable_dbo", "parallel_config.ubatch_size"),
+    ),
+    "speculative_config.uses_dynamic_speculative_decoding": (
+        _uses_dynamic_speculative_decoding,
+        ("speculative_config.num_speculative_tokens_per_batch_size",),
+    ),
+}
+
+
+def nest(entries: Mapping[str, Any]) -> dict[str, Any]:
+    """A nested facts document from entries whose keys may be dotted paths or short names."""
+    document: dict[str, Any] = {}
+    for key, value in entries.items():
+        path = expand(key)
+        head, _, rest = path.partition(".")
+        steps = [head, rest] if head in OPEN_MAPPINGS and rest else path.split(".")
+        node = document
+        for step in steps[:-1]:
+            below = node.get(step)
+            if not isinstance(below, dict):
+                below = node[step] = {}
+            node = below
+        last = steps[-1]
+        if isinstance(value, Mapping) and isinstance(node.get(last), dict):
+            node[last] = _merged(node[last], value)
+        else:
+            node[last] = copy.deepcopy(value) if isinstance(value, (dict, list)) else value
+    return document
+
+
+def _merged(under: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
+    result = dict(under)
+    for key, value in over.items():
+        below = result.get(key)
+        result[key] = (
+            _merged(below, value) if isinstance(below, Mapping) and isinstance(value, Mapping) else value
+        )
+    return result
+
+
+def merge_facts(readings: Iterable[Reading]) -> tuple[dict[str, Any], dict[str, str]]:
+    """One document from several sources, later ones over earlier ones, and why each unknown is unknown.
+
+    A fact that any source gives is known, whoever else could not read it.
+    """
+    document: dict[str, Any] = {}
+    reasons: dict[str, str] = {}
+    for reading in readings:
+        document = _merged(document, reading.facts)
+        reasons.update(reading.unknown)
+    reasons = {path: why for path, why in reasons.items() if not _given(document, path)}
+    if reasons:
+        document["unknown"] = sorted({*document.get("unknown", ()), *reasons})
+    return document, reasons
+
+
+def _given(document: Mapping[str, Any], path: str) -> bool:
+    node: Any = document
+    for step in path.split("."):
+        if not isinstance(node, Mapping) or step not in node:
+            return False
+        node = node[step]
+    return True
+
+
+def facts_from_document(document: Document) -> dict[str, Any]:
+    """The nested facts of a facts file. Raises `DocumentError` for unknown names and wrong types."""
+    findings: list[Diagnostic] = []
+    if isinstance(document.data, Mapping):
+        for key in document.data:
+            if "." in key and field(expand(key)) is None:
+                location = document.locate([key], key=True)
+                findings.append(Diagnostic(location, "unknown-fact", f"unknown fact `{key}`", suggest(key)))
+    if findings:
+        raise DocumentError(findings)
+    dotted = isinstance(document.data, Mapping) and any("." in k or k in SHORT_NAMES for k in document.data)
+    nested = Document(document.source, nest(document.data), document.marks) if dotted else document
+    check(nested, "facts")
+    return dict(nested.data)

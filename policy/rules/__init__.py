@@ -1,0 +1,1 @@
+"""The rule language: matches over facts, read from documents and evaluated in three values."""

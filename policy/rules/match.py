@@ -1,0 +1,261 @@
+"""The match of a rule as a tree, and its value (true, false, unknown) for given facts.
+
+The same trees serve policies and the engine catalog. Nothing here reads files or prints.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import functools
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from packaging.specifiers import SpecifierSet
+from packaging.version import InvalidVersion, Version
+
+from policy.facts.facts import ABSENT, UNKNOWN, Facts
+
+__all__ = [
+    "All",
+    "Any_",
+    "Compare",
+    "Differs",
+    "Equal",
+    "Exists",
+    "Glob",
+    "Leaf",
+    "Match",
+    "Not",
+    "Release",
+    "Test",
+]
+
+Scalar = str | int | float | bool
+
+
+@dataclass(frozen=True, slots=True)
+class Equal:
+    """The value, or an element of a list, is this one. `true` is not 1."""
+
+    value: Scalar
+
+    def holds(self, given: Any) -> bool:
+        return bool(given == self.value) and isinstance(given, bool) == isinstance(self.value, bool)
+
+    def __str__(self) -> str:
+        return _said(self.value)
+
+
+@dataclass(frozen=True, slots=True)
+class Differs:
+    """There is a value, or an element of a list, that is not this one."""
+
+    value: Scalar
+
+    def holds(self, given: Any) -> bool:
+        return not Equal(self.value).holds(given)
+
+    def __str__(self) -> str:
+        return f"not {_said(self.value)}"
+
+
+@dataclass(frozen=True, slots=True)
+class Glob:
+    """The text matches a pattern with `*` and `?`, case and all."""
+
+    pattern: str
+
+    def holds(self, given: Any) -> bool:
+        return isinstance(given, str) and _glob(self.pattern)(given) is not None
+
+    def __str__(self) -> str:
+        return self.pattern
+
+
+@dataclass(frozen=True, slots=True)
+class Compare:
+    """A number compared with a bound."""
+
+    operator: str
+    bound: float
+
+    def holds(self, given: Any) -> bool:
+        if isinstance(given, bool) or not isinstance(given, (int, float)):
+            return False
+        return bool(_COMPARISONS[self.operator](given, self.bound))
+
+    def __str__(self) -> str:
+        return f"{_SIGNS[self.operator]} {self.bound}"
+
+
+@dataclass(frozen=True, slots=True)
+class Release:
+    """A version that a PEP 440 specifier contains. Pre-releases count, whatever `packaging` is installed."""
+
+    specifier: str
+
+    def holds(self, given: Any) -> bool:
+        return isinstance(given, str) and _contains(self.specifier, given)
+
+    def __str__(self) -> str:
+        return self.specifier
+
+
+@dataclass(frozen=True, slots=True)
+class Exists:
+    """Whether there is a value at all: the config object is on, the variable is set, the package installed."""
+
+    wanted: bool
+
+    def __str__(self) -> str:
+        return "is on" if self.wanted else "is off"
+
+
+Test = Equal | Differs | Glob | Compare | Release | Exists
+
+
+@dataclass(frozen=True, slots=True)
+class Leaf:
+    """One fact and the tests of which one must hold."""
+
+    path: str
+    tests: tuple[Test, ...]
+
+    def value(self, facts: Facts) -> bool | None:
+        given = facts.value(self.path)
+        if given is UNKNOWN:
+            return None
+        return any(_holds(test, given) for test in self.tests)
+
+    def leaves(self) -> Iterator[Leaf]:
+        yield self
+
+    def __str__(self) -> str:
+        return f"{self.path}: {' or '.join(str(t) for t in self.tests)}"
+
+
+@dataclass(frozen=True, slots=True)
+class All:
+    terms: tuple[Match, ...]
+
+    def value(self, facts: Facts) -> bool | None:
+        result: bool | None = True
+        for term in self.terms:
+            held = term.value(facts)
+            if held is False:
+                return False
+            if held is None:
+                result = None
+        return result
+
+    def leaves(self) -> Iterator[Leaf]:
+        for term in self.terms:
+            yield from term.leaves()
+
+    def __str__(self) -> str:
+        return "{" + ", ".join(str(t) for t in self.terms) + "}"
+
+
+@dataclass(frozen=True, slots=True)
+class Any_:  # noqa: N801  (the language's own word is `any`)
+    terms: tuple[Match, ...]
+
+    def value(self, facts: Facts) -> bool | None:
+        result: bool | None = False
+        for term in self.terms:
+            held = term.value(facts)
+            if held is True:
+                return True
+            if held is None:
+                result = None
+        return result
+
+    def leaves(self) -> Iterator[Leaf]:
+        for term in self.terms:
+            yield from term.leaves()
+
+    def __str__(self) -> str:
+        return "any of " + ", ".join(str(t) for t in self.terms)
+
+
+@dataclass(frozen=True, slots=True)
+class Not:
+    term: Match
+
+    def value(self, facts: Facts) -> bool | None:
+        held = self.term.value(facts)
+        return None if held is None else not held
+
+    def leaves(self) -> Iterator[Leaf]:
+        yield from self.term.leaves()
+
+    def __str__(self) -> str:
+        return f"not {self.term}"
+
+
+Match = Leaf | All | Any_ | Not
+
+
+def unknown_facts(match: Match, facts: Facts) -> tuple[str, ...]:
+    """The facts that keep `match` from being true or false, in the order in which it asks for them."""
+    found: dict[str, None] = {}
+    for leaf in match.leaves():
+        if facts.value(leaf.path) is UNKNOWN:
+            found.update(dict.fromkeys(facts.unknown_inputs(leaf.path)))
+    return tuple(found)
+
+
+def failing_term(match: Match, facts: Facts) -> Match | None:
+    """The first part of `match` that does not hold, for an explanation; None when it holds."""
+    held = match.value(facts)
+    if held is True:
+        return None
+    if isinstance(match, All):
+        for term in match.terms:
+            if term.value(facts) is held:
+                return failing_term(term, facts) or term
+    return match
+
+
+def _holds(test: Test, given: Any) -> bool:
+    if isinstance(test, Exists):
+        return test.wanted is (given is not ABSENT)
+    if given is ABSENT:
+        return False
+    if isinstance(given, list):
+        return any(test.holds(element) for element in given)
+    return test.holds(given)
+
+
+@functools.cache
+def _glob(pattern: str) -> Callable[[str], re.Match[str] | None]:
+    # Only `*` and `?` are special: `[` and `]` stand for themselves.
+    return re.compile(fnmatch.translate(pattern.replace("[", "[[]"))).match
+
+
+@functools.cache
+def _specifiers(text: str) -> SpecifierSet:
+    return SpecifierSet(text)
+
+
+@functools.lru_cache(maxsize=65536)
+def _contains(specifier: str, version: str) -> bool:
+    try:
+        return _specifiers(specifier).contains(Version(version), prereleases=True)
+    except InvalidVersion:
+        return False
+
+
+def _said(value: Scalar) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+_COMPARISONS: dict[str, Callable[[float, float], bool]] = {
+    "gt": lambda a, b: a > b,
+    "ge": lambda a, b: a >= b,
+    "lt": lambda a, b: a < b,
+    "le": lambda a, b: a <= b,
+}
+_SIGNS = {"gt": ">", "ge": ">=", "lt": "<", "le": "<="}

@@ -1,0 +1,227 @@
+"""Policies: rules read from documents, checked for meaning and composed. The order of files never counts."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from policy.document.diagnostic import Diagnostic, DocumentError, Location
+from policy.document.schema import check
+from policy.document.source import Document, parse, read_source
+from policy.facts.fields import SWITCH
+from policy.rules.match import Match
+from policy.rules.read_match import MatchReader
+
+__all__ = [
+    "Enforce",
+    "PolicyFile",
+    "PolicySet",
+    "PolicyTest",
+    "Rule",
+    "RunnerWish",
+    "load_policies",
+    "read_policy",
+]
+
+RunnerWish = Literal["v1", "v2", "engine"]
+Enforce = Literal["require", "prefer"]
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One rule: where `match` holds, `runner` is required or preferred."""
+
+    id: str
+    match: Match
+    runner: RunnerWish
+    enforce: Enforce
+    priority: int
+    reason: str
+    expires: str | None
+    env: Mapping[str, str]
+    policy: str
+    location: str
+    data: Mapping[str, Any] = field(repr=False, compare=False)
+
+    @property
+    def rank(self) -> tuple[int, int, str]:
+        """Sorts the rule that decides first: `require`, then the higher priority, then the id."""
+        return (0 if self.enforce == "require" else 1, -self.priority, self.id)
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyTest:
+    """An entry of `tests:`: facts and what the decision must be."""
+
+    name: str
+    given: Mapping[str, Any]
+    expect: Mapping[str, Any]
+    location: str
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyFile:
+    """One document of kind RunnerPolicy."""
+
+    name: str
+    owner: str | None
+    rules: tuple[Rule, ...]
+    env: Mapping[str, str]
+    tests: tuple[PolicyTest, ...]
+    source: str
+    digest: str
+
+
+@dataclass(frozen=True, slots=True)
+class PolicySet:
+    """Rules of all files, and the env defaults that they share."""
+
+    files: tuple[PolicyFile, ...] = ()
+    rules: tuple[Rule, ...] = ()
+    env: Mapping[str, str] = field(default_factory=dict)
+
+    def matches(self) -> Iterator[Match]:
+        return (rule.match for rule in self.rules)
+
+
+def load_policies(paths: Sequence[str | Path]) -> PolicySet:
+    """Read files and folders (every `*.yaml` and `*.yml` below them but `*_test.*`) as one policy set.
+
+    Raises `DocumentError` with the findings of all files, or when a folder holds no policy.
+    """
+    files: dict[Path, PolicyFile] = {}
+    findings: list[Diagnostic] = []
+    for given in paths:
+        try:
+            for path in policy_paths(given):
+                if path.resolve() not in files:
+                    files[path.resolve()] = read_policy(parse(read_source(path)))
+        except DocumentError as error:
+            findings.extend(error.diagnostics)
+    if findings:
+        raise DocumentError(findings)
+    return compose(files.values())
+
+
+def policy_paths(given: str | Path) -> list[Path]:
+    """The policy files that a path stands for. Raises `DocumentError` when a folder holds none."""
+    path = Path(given)
+    if not path.is_dir():
+        return [path]
+    found = sorted(
+        p for p in path.rglob("*") if p.suffix in (".yaml", ".yml") and not p.stem.endswith("_test")
+    )
+    if not found:
+        location = Location(str(given))
+        raise DocumentError([Diagnostic(location, "no-policy", "the folder holds no policy file (`*.yaml`)")])
+    return found
+
+
+def compose(files: Iterable[PolicyFile]) -> PolicySet:
+    """One set of several files. Raises `DocumentError` for an id, a name or a variable that two files give."""
+    ordered = sorted(files, key=lambda f: (f.name, f.source))
+    findings = [*_clashing_ids(ordered), *_clashing_env(ordered)]
+    if findings:
+        raise DocumentError(findings)
+    rules = sorted((rule for file in ordered for rule in file.rules), key=lambda r: r.rank)
+    env = {name: value for file in ordered for name, value in file.env.items()}
+    return PolicySet(tuple(ordered), tuple(rules), dict(sorted(env.items())))
+
+
+def _clashing_ids(files: Sequence[PolicyFile]) -> Iterator[Diagnostic]:
+    first: dict[str, Rule] = {}
+    for rule in (rule for file in files for rule in file.rules):
+        if rule.id in first:
+            help_ = f"the other is at {first[rule.id].location}"
+            yield Diagnostic(
+                _location(rule.location), "duplicate-id", f"two rules have the id `{rule.id}`", help_
+            )
+        first.setdefault(rule.id, rule)
+
+
+def _clashing_env(files: Sequence[PolicyFile]) -> Iterator[Diagnostic]:
+    first: dict[str, tuple[str, PolicyFile]] = {}
+    for file in files:
+        for name, value in file.env.items():
+            known = first.setdefault(name, (value, file))
+            if known[0] != value:
+                message = f"two policies set `{name}` to different values"
+                help_ = f"the other is in {known[1].source}"
+                yield Diagnostic(Location(file.source), "conflicting-env", message, help_)
+
+
+def _location(text: str) -> Location:
+    path, line, column = text.rsplit(":", 2)
+    return Location(path, int(line), int(column))
+
+
+def read_policy(document: Document) -> PolicyFile:
+    """Check one document against the schema and for meaning. Raises `DocumentError` with every finding."""
+    check(document, "policy")
+    data = document.data
+    reader = MatchReader(document)
+    rules = [_rule(document, reader, i, entry) for i, entry in enumerate(data["rules"])]
+    findings = [*reader.findings, *_switch_in_env(document)]
+    name = data["metadata"]["name"]
+    file = PolicyFile(
+        name=name,
+        owner=data["metadata"].get("owner"),
+        rules=tuple(rules),
+        env=data.get("env", {}),
+        tests=tuple(_tests(document)),
+        source=document.source.name,
+        digest=hashlib.sha256(document.source.text.encode()).hexdigest(),
+    )
+    findings.extend(_clashing_ids([file]))
+    if findings:
+        raise DocumentError(findings)
+    return file
+
+
+def _rule(document: Document, reader: MatchReader, index: int, entry: Mapping[str, Any]) -> Rule:
+    return rule_from_data(
+        entry,
+        reader.read(entry["match"], ["rules", index, "match"]),
+        document.data["metadata"]["name"],
+        str(document.locate(["rules", index])),
+    )
+
+
+def rule_from_data(entry: Mapping[str, Any], match: Match, policy: str, location: str) -> Rule:
+    """A rule of checked data whose match has been read."""
+    return Rule(
+        id=entry["id"],
+        match=match,
+        runner=entry["runner"],
+        enforce=entry.get("enforce", "prefer"),
+        priority=entry.get("priority", 0),
+        reason=entry.get("reason", ""),
+        expires=entry.get("expires"),
+        env=entry.get("env", {}),
+        policy=policy,
+        location=location,
+        data=entry,
+    )
+
+
+def _switch_in_env(document: Document) -> Iterator[Diagnostic]:
+    """The switch in an `env:` block would be overridden by the decision: a rule's `runner` is the way to set it."""
+    blocks: list[list[str | int]] = [["env"]]
+    blocks.extend(["rules", i, "env"] for i in range(len(document.data["rules"])))
+    for block in blocks:
+        owner = document.data if len(block) == 1 else document.data["rules"][block[1]]
+        if SWITCH in owner.get("env", {}):
+            message = f"`{SWITCH}` does not belong in `env`: the decision sets it last and would override it"
+            location = document.locate([*block, SWITCH], key=True)
+            yield Diagnostic(
+                location, "switch-in-env", message, "write a rule with `runner: v1` or `runner: v2`"
+            )
+
+
+def _tests(document: Document) -> Iterator[PolicyTest]:
+    for i, entry in enumerate(document.data.get("tests", [])):
+        location = str(document.locate(["tests", i]))
+        yield PolicyTest(entry.get("name", f"test {i + 1}"), entry["given"], entry["expect"], location)
