@@ -1,0 +1,128 @@
+"""Finds a release in the catalog and applies its patches. Reads only the files that the release stands on."""
+
+from __future__ import annotations
+
+import functools
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from packaging.version import InvalidVersion, Version
+
+from policy.document.diagnostic import Diagnostic, DocumentError, Location
+from policy.document.schema import check
+from policy.document.source import parse, read_source
+from policy.engine.release import EngineRelease
+
+__all__ = ["Catalog", "UnknownRelease"]
+
+
+@dataclass(frozen=True, slots=True)
+class UnknownRelease:
+    """A version that the catalog does not describe, and why; `nearest` is a release to assume, if there is one."""
+
+    version: str
+    reason: str
+    nearest: str | None = None
+
+
+class Catalog:
+    """The release files of one folder: `releases/<release>.yaml`, `names/<release>.json`."""
+
+    def __init__(self, folder: Path | None = None) -> None:
+        self.folder = folder or Path(__file__).resolve().parent
+        self._built: dict[str, EngineRelease] = {}
+
+    @functools.cached_property
+    def releases(self) -> tuple[str, ...]:
+        """Every release that is described, oldest first."""
+        names = (path.name.removesuffix(".yaml") for path in (self.folder / "releases").glob("*.yaml"))
+        return tuple(sorted(names, key=Version))
+
+    def find(self, version: str) -> EngineRelease | UnknownRelease:
+        """The release that describes `version`.
+
+        Local versions (`0.23.0+cu129`) and post releases are the release they are built from; a release
+        candidate is the release that it became. A development version is no release: what it holds depends
+        on its commit. Raises `InvalidVersion` (packaging) when `version` is not a PEP 440 version.
+        """
+        parsed = Version(version)
+        name = str(Version(parsed.base_version))
+        known = {str(Version(r)): r for r in self.releases}
+        if parsed.dev is not None:
+            older = [r for r in self.releases if Version(r) < parsed]
+            reason = "a development version may hold any commit between two releases"
+            return UnknownRelease(version, reason, older[-1] if older else None)
+        if name in known:
+            return self.load(known[name])
+        older = [r for r in self.releases if Version(r) < parsed]
+        if not older:
+            return UnknownRelease(version, f"the catalog begins with {self.releases[0]}", self.releases[0])
+        if older[-1] == self.releases[-1]:
+            return UnknownRelease(
+                version, f"it is newer than the catalog, which ends with {older[-1]}", older[-1]
+            )
+        return UnknownRelease(version, "the catalog does not describe it", older[-1])
+
+    def load(self, release: str) -> EngineRelease:
+        """The described release, its patches applied. Raises `DocumentError` for a broken release file."""
+        if release not in self._built:
+            self._built[release] = EngineRelease.from_data(self._data(release))
+        return self._built[release]
+
+    def _data(self, release: str) -> dict[str, Any]:
+        patches = []
+        name: str | None = release
+        while name is not None:
+            patch = self._patch(name)
+            patches.append(patch)
+            name = patch.get("base")
+            if len(patches) > len(self.releases):
+                finding = "the bases of this release form a circle"
+                raise DocumentError([Diagnostic(_location(self.folder, release), "circular-base", finding)])
+        merged: dict[str, Any] = {}
+        for patch in reversed(patches):
+            merged = merge_patch(merged, patch)
+        merged.pop("base", None)
+        return merged
+
+    def _patch(self, release: str) -> dict[str, Any]:
+        document = parse(read_source(self.folder / "releases" / f"{release}.yaml"))
+        check(document, "engine-release")
+        return dict(document.data)
+
+    def names(self, release: str) -> Mapping[str, Any] | None:
+        """`architectures` and `environment_variables` that a release registers; None where no file lists them."""
+        path = self.folder / "names" / f"{release}.json"
+        if not path.is_file():
+            return None
+        found: dict[str, Any] = json.loads(path.read_text("utf-8"))
+        return found
+
+
+def _location(folder: Path, release: str) -> Location:
+    return Location(str(folder / "releases" / f"{release}.yaml"))
+
+
+def merge_patch(target: Any, patch: Any) -> Any:
+    """RFC 7386: mappings merge, null removes, everything else replaces."""
+    if not isinstance(patch, Mapping):
+        return patch
+    result = dict(target) if isinstance(target, Mapping) else {}
+    for key, value in patch.items():
+        if value is None:
+            result.pop(key, None)
+        else:
+            result[key] = merge_patch(result.get(key), value)
+    return result
+
+
+def valid_version(text: str) -> bool:
+    """Whether `text` is a PEP 440 version."""
+    try:
+        Version(text)
+    except InvalidVersion:
+        return False
+    return True

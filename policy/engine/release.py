@@ -1,0 +1,128 @@
+"""One vLLM release as rules: its own choice, its constraints, its set of default V2 architectures."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from policy.document.diagnostic import DocumentError
+from policy.document.source import Document
+from policy.facts.facts import ABSENT, Facts
+from policy.facts.fields import Field
+from policy.rules.match import Match
+from policy.rules.read_match import MatchReader
+
+__all__ = ["RUNNERS", "Choice", "EngineRelease", "Gap", "Runner", "other", "worded"]
+
+Runner = Literal["v1", "v2"]
+RUNNERS: tuple[Runner, Runner] = ("v1", "v2")
+
+# Paths that only a release may match: the resolver works them out before it asks for the release's choice.
+DERIVED = {
+    "default_v2_architecture": Field("default_v2_architecture", ("boolean",)),
+    "unsupported.v1": Field("unsupported.v1", ("array", "string")),
+    "unsupported.v2": Field("unsupported.v2", ("array", "string")),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A rule of the release. `accident` marks a choice that rests on something that may change unseen."""
+
+    id: str
+    match: Match
+    runner: Runner
+    priority: int
+    reason: str
+    accident: bool
+    refuses_switch: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """Something that a runner does not serve. `message` is vLLM's sentence where it names no feature."""
+
+    id: str
+    match: Match
+    feature: str | None
+    message: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class EngineRelease:
+    """A whole release, its patches applied. `data` is the same as plain values, for compiled policies."""
+
+    release: str
+    switch: Literal["none", "off-by-default", "three-state"]
+    deprecated: Mapping[str, str]
+    default_v2_architectures: Mapping[str, Match] | None
+    overrides: tuple[Choice, ...]
+    choice: tuple[Choice, ...]
+    unsupported: Mapping[Runner, tuple[Gap, ...]]
+    refused: Mapping[Runner, tuple[Gap, ...]]
+    data: Mapping[str, Any]
+
+    @classmethod
+    def from_data(cls, data: Mapping[str, Any]) -> EngineRelease:
+        """Build from merged data. Raises `DocumentError` when a match names facts that do not exist."""
+        reader = MatchReader(Document.unmarked(f"vLLM {data['release']}", data), DERIVED)
+        architectures = data.get("default_v2_architectures")
+        built = cls(
+            release=data["release"],
+            switch=data["switch"],
+            deprecated=data.get("deprecated", {}),
+            default_v2_architectures=None
+            if architectures is None
+            else {name: reader.read(match, ()) for name, match in sorted(architectures.items())},
+            overrides=tuple(_choices(reader, data.get("overrides", {}))),
+            choice=tuple(_choices(reader, data["choice"])),
+            unsupported={r: tuple(_gaps(reader, data["unsupported"].get(r, {}))) for r in RUNNERS},
+            refused={r: tuple(_gaps(reader, data["refused"].get(r, {}))) for r in RUNNERS},
+            data=data,
+        )
+        if reader.findings:
+            raise DocumentError(reader.findings)
+        return built
+
+    def matches(self) -> Iterator[Match]:
+        """Every match of the release, to find the values that it can tell apart."""
+        for choice in (*self.overrides, *self.choice):
+            yield choice.match
+        for runner in RUNNERS:
+            for gap in (*self.unsupported[runner], *self.refused[runner]):
+                yield gap.match
+        yield from (self.default_v2_architectures or {}).values()
+
+
+def other(runner: Runner) -> Runner:
+    return "v1" if runner == "v2" else "v2"
+
+
+def worded(template: str, facts: Facts) -> str:
+    """vLLM's words with the values of facts for each {path}; a value that is off reads `None`, as Python says."""
+
+    def value(found: re.Match[str]) -> str:
+        given = facts.value(found[1])
+        return "None" if given is ABSENT else str(given)
+
+    return re.sub(r"\{([a-z0-9_.]+)\}", value, template)
+
+
+def _choices(reader: MatchReader, entries: Mapping[str, Mapping[str, Any]]) -> Iterator[Choice]:
+    for name, entry in sorted(entries.items(), key=lambda e: (-e[1].get("priority", 0), e[0])):
+        yield Choice(
+            id=name,
+            match=reader.read(entry["match"], ()),
+            runner=entry["runner"],
+            priority=entry.get("priority", 0),
+            reason=entry["reason"],
+            accident=entry.get("accident", False),
+            refuses_switch=entry.get("refuses_switch"),
+        )
+
+
+def _gaps(reader: MatchReader, entries: Mapping[str, Mapping[str, Any]]) -> Iterator[Gap]:
+    for name, entry in entries.items():
+        yield Gap(name, reader.read(entry["match"], ()), entry.get("feature"), entry.get("message"))
