@@ -1,0 +1,136 @@
+"""The compiled policy: everything that a guard needs for one release, in one JSON file with a content digest."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import tempfile
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from policy.compiled.architectures import default_v2_architectures
+from policy.document.diagnostic import DocumentError
+from policy.document.schema import API_VERSION
+from policy.document.source import Document
+from policy.engine.release import EngineRelease
+from policy.rules.policy_set import PolicySet, Rule, rule_from_data
+from policy.rules.read_match import MatchReader
+
+__all__ = ["ArtifactError", "CompiledPolicy", "compile_policy", "load_artifact", "write_atomically"]
+
+KIND = "CompiledPolicy"
+
+
+class ArtifactError(ValueError):
+    """A compiled policy that cannot be trusted: unreadable, of another format, or changed since it was made."""
+
+
+@dataclass(frozen=True, slots=True)
+class CompiledPolicy:
+    """A compiled policy, read back: `policies` and `engine` are what `resolve` takes."""
+
+    policies: PolicySet
+    engine: EngineRelease
+    default_v2_architectures: tuple[str, ...] | None
+    digest: str
+
+
+def compile_policy(
+    policies: PolicySet, engine: EngineRelease, *, platform: str, names: Iterable[str], version: str
+) -> dict[str, Any]:
+    """The artifact as JSON values; equal input gives equal bytes. `version` is that of runnerctl.
+
+    Raises `ConflictingRules` when two rules want different runners for one architecture.
+    """
+    architectures = default_v2_architectures(policies, engine, platform, names)
+    content = {
+        "apiVersion": API_VERSION,
+        "kind": KIND,
+        "vllm": engine.release,
+        "platform": platform,
+        "default_v2_architectures": None if architectures is None else list(architectures),
+        "env": dict(policies.env),
+        "rules": [_rule_data(rule) for rule in policies.rules],
+        "policies": [{"name": f.name, "owner": f.owner, "sha256": f.digest} for f in policies.files],
+        "engine": dict(engine.data),
+        "runnerctl": version,
+    }
+    return {**content, "digest": _digest(content)}
+
+
+def _rule_data(rule: Rule) -> dict[str, Any]:
+    return {**rule.data, "policy": rule.policy, "location": rule.location}
+
+
+def _digest(content: Mapping[str, Any]) -> str:
+    canonical = json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    return "sha256:" + hashlib.sha256(canonical.encode()).hexdigest()
+
+
+def to_text(artifact: Mapping[str, Any]) -> str:
+    """The file's bytes as text: sorted keys, so that two compilations can be compared."""
+    return json.dumps(artifact, sort_keys=True, indent=1, ensure_ascii=False) + "\n"
+
+
+def load_artifact(path: str | os.PathLike[str]) -> CompiledPolicy:
+    """Read a compiled policy and check its digest. Raises `ArtifactError`."""
+    name = os.fspath(path)
+    try:
+        data = json.loads(Path(path).read_text("utf-8"))
+    except OSError as error:
+        raise ArtifactError(f"{name}: cannot be read: {(error.strerror or str(error)).lower()}") from error
+    except ValueError as error:
+        raise ArtifactError(f"{name}: not a compiled policy: not JSON") from error
+    if not isinstance(data, dict) or data.get("kind") != KIND or data.get("apiVersion") != API_VERSION:
+        raise ArtifactError(
+            f"{name}: not a compiled policy of {API_VERSION}; make one with `runnerctl compile`"
+        )
+    digest = data.pop("digest", None)
+    if digest != _digest(data):
+        raise ArtifactError(
+            f"{name}: changed since it was compiled: its digest does not fit; compile it again"
+        )
+    return _from_data(name, data, digest)
+
+
+def _from_data(name: str, data: Mapping[str, Any], digest: str) -> CompiledPolicy:
+    reader = MatchReader(Document.unmarked(name, data))
+    rules = []
+    for entry in data["rules"]:
+        rules.append(
+            rule_from_data(entry, reader.read(entry["match"], ()), entry["policy"], entry["location"])
+        )
+    try:
+        engine = EngineRelease.from_data(data["engine"])
+    except DocumentError as error:
+        raise ArtifactError(f"{name}: {error}") from error
+    if reader.findings:
+        raise ArtifactError(f"{name}: {DocumentError(reader.findings)}")
+    architectures = data["default_v2_architectures"]
+    return CompiledPolicy(
+        policies=PolicySet((), tuple(sorted(rules, key=lambda r: r.rank)), data["env"]),
+        engine=engine,
+        default_v2_architectures=None if architectures is None else tuple(architectures),
+        digest=digest,
+    )
+
+
+def write_atomically(path: Path, text: str) -> None:
+    """Write beside `path`, then rename: readers see the old file or the whole new one. Raises `OSError`."""
+    descriptor, beside = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    try:
+        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        # mkstemp makes files that only their owner may read; a policy is read by the engine's user too.
+        umask = os.umask(0)
+        os.umask(umask)
+        Path(beside).chmod(0o666 & ~umask)
+        Path(beside).replace(path)
+    except BaseException:
+        Path(beside).unlink(missing_ok=True)
+        raise

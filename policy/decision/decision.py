@@ -1,0 +1,89 @@
+"""The answer for one set of facts, as a value and as JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from policy.engine.release import Runner
+from policy.environment import Override
+
+__all__ = ["DecidedBy", "Decision", "Failure", "Layer", "Status"]
+
+Status = Literal["ok", "error", "undetermined"]
+Layer = Literal["policy", "environment", "engine"]
+
+
+@dataclass(frozen=True, slots=True)
+class DecidedBy:
+    """Who decided: a policy rule, the operator's switch, or the release itself."""
+
+    layer: Layer
+    rule: str | None = None
+    policy: str | None = None
+    location: str | None = None
+    enforce: str | None = None
+    reason: str = ""
+    because: tuple[str, ...] = ()
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "layer": self.layer,
+            "rule": self.rule,
+            "policy": self.policy,
+            "location": self.location,
+            "enforce": self.enforce,
+            "reason": self.reason,
+            "because": list(self.because),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """Why there is no runner. `features` are vLLM's own words for what the runner does not support."""
+
+    code: str
+    message: str
+    features: tuple[str, ...] = ()
+
+    def as_json(self) -> dict[str, Any]:
+        return {"code": self.code, "message": self.message, "features": list(self.features)}
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """The decision of SPEC section 4. `env_set` and `env_unset` are what must be changed to get it."""
+
+    status: Status
+    vllm: str | None
+    runner: Runner | None = None
+    decided_by: DecidedBy | None = None
+    env_set: Mapping[str, str] = field(default_factory=dict)
+    env_unset: tuple[str, ...] = ()
+    default_v2_architectures: tuple[str, ...] | None = None
+    overrides: tuple[Override, ...] = ()
+    warnings: tuple[str, ...] = ()
+    missing_facts: tuple[str, ...] = ()
+    errors: tuple[Failure, ...] = ()
+
+    @property
+    def answer(self) -> tuple[Any, ...]:
+        """What two decisions must share to be the same answer."""
+        return (self.status, self.runner, tuple(sorted(self.env_set.items())), self.env_unset)
+
+    def as_json(self) -> dict[str, Any]:
+        """The JSON object of `schemas/decision.schema.json`."""
+        architectures = self.default_v2_architectures
+        return {
+            "status": self.status,
+            "runner": self.runner,
+            "vllm": self.vllm,
+            "decided_by": self.decided_by.as_json() if self.decided_by else None,
+            "env": {"set": dict(self.env_set), "unset": list(self.env_unset)},
+            "default_v2_architectures": None if architectures is None else list(architectures),
+            "overrides": [o.as_json() for o in self.overrides],
+            "warnings": list(self.warnings),
+            "missing_facts": list(self.missing_facts),
+            "errors": [e.as_json() for e in self.errors],
+        }
