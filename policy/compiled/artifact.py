@@ -16,6 +16,7 @@ from policy.document.diagnostic import DocumentError
 from policy.document.schema import API_VERSION
 from policy.document.source import Document
 from policy.engine.release import EngineRelease
+from policy.input_error import InputError
 from policy.rules.policy_set import PolicySet, Rule, rule_from_data
 from policy.rules.read_match import MatchReader
 
@@ -24,7 +25,7 @@ __all__ = ["ArtifactError", "CompiledPolicy", "compile_policy", "load_artifact",
 KIND = "CompiledPolicy"
 
 
-class ArtifactError(ValueError):
+class ArtifactError(InputError):
     """A compiled policy that cannot be trusted: unreadable, of another format, or changed since it was made."""
 
 
@@ -98,11 +99,10 @@ def load_artifact(path: str | os.PathLike[str]) -> CompiledPolicy:
 
 def _from_data(name: str, data: Mapping[str, Any], digest: str) -> CompiledPolicy:
     reader = MatchReader(Document.unmarked(name, data))
-    rules = []
-    for entry in data["rules"]:
-        rules.append(
-            rule_from_data(entry, reader.read(entry["match"], ()), entry["policy"], entry["location"])
-        )
+    rules = [
+        rule_from_data(entry, reader.read(entry["match"], ()), entry["policy"], entry["location"])
+        for entry in data["rules"]
+    ]
     try:
         engine = EngineRelease.from_data(data["engine"])
     except DocumentError as error:

@@ -15,6 +15,7 @@ __all__ = [
     "Refusal",
     "Switch",
     "Undecided",
+    "derived_for",
     "known",
     "override",
     "own_choice",
@@ -126,14 +127,14 @@ def own_choice(engine: EngineRelease, facts: Facts) -> OwnChoice:
     if forced is not None:
         return OwnChoice(forced.runner, forced.id, forced.reason, accident=False)
     for choice in engine.choice:
-        derived = _derived_for(choice, engine, facts)
+        derived = derived_for(choice, engine, facts)
         if known(choice.match, derived):
             reason = _list_features(choice.reason, derived)
             return OwnChoice(choice.runner, choice.id, reason, choice.accident)
     raise AssertionError(f"vLLM {engine.release} has no default choice")
 
 
-def _derived_for(choice: Choice, engine: EngineRelease, facts: Facts) -> Facts:
+def derived_for(choice: Choice, engine: EngineRelease, facts: Facts) -> Facts:
     """Facts with the derived paths that `choice` asks for, and only those: each may need unknown facts."""
     values: dict[str, object] = {}
     for path in {leaf.path for leaf in choice.match.leaves()}:

@@ -6,6 +6,8 @@ import difflib
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from policy.input_error import InputError
+
 __all__ = ["Diagnostic", "DocumentError", "Location", "nearest"]
 
 
@@ -37,7 +39,7 @@ class Diagnostic:
         return f"{text}\n  help: {self.help}" if self.help else text
 
 
-class DocumentError(ValueError):
+class DocumentError(InputError):
     """A file that cannot be used. Carries every finding, in a total order, not only the first."""
 
     def __init__(self, diagnostics: Iterable[Diagnostic]) -> None:

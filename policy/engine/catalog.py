@@ -15,6 +15,7 @@ from policy.document.diagnostic import Diagnostic, DocumentError, Location
 from policy.document.schema import check
 from policy.document.source import parse, read_source
 from policy.engine.release import EngineRelease
+from policy.input_error import InputError
 
 __all__ = ["Catalog", "UnknownRelease"]
 
@@ -41,14 +42,27 @@ class Catalog:
         names = (path.name.removesuffix(".yaml") for path in (self.folder / "releases").glob("*.yaml"))
         return tuple(sorted(names, key=Version))
 
-    def find(self, version: str) -> EngineRelease | UnknownRelease:
-        """The release that describes `version`.
+    def find(self, version: str, assume: str | None = None) -> EngineRelease | UnknownRelease:
+        """The release that describes `version`, or `assume` where none does.
 
         Local versions (`0.23.0+cu129`) and post releases are the release they are built from; a release
         candidate is the release that it became. A development version is no release: what it holds depends
-        on its commit. Raises `InvalidVersion` (packaging) when `version` is not a PEP 440 version.
+        on its commit. Raises `InputError` when `version` is not a PEP 440 version or `assume` is not described.
         """
-        parsed = Version(version)
+        found = self._find(version)
+        if assume is None or isinstance(found, EngineRelease):
+            return found
+        found = self._find(assume)
+        if isinstance(found, UnknownRelease):
+            raise InputError(f"--assume {assume}: {found.reason}")
+        return found
+
+    def _find(self, version: str) -> EngineRelease | UnknownRelease:
+        try:
+            parsed = Version(version)
+        except InvalidVersion as error:
+            message = f"`{version}` is not a release: a release is a PEP 440 version such as 0.23.0"
+            raise InputError(message) from error
         name = str(Version(parsed.base_version))
         known = {str(Version(r)): r for r in self.releases}
         if parsed.dev is not None:
@@ -101,6 +115,11 @@ class Catalog:
         found: dict[str, Any] = json.loads(path.read_text("utf-8"))
         return found
 
+    def architecture_names(self, release: str) -> tuple[str, ...]:
+        """The architectures that a release registers, over which globs expand; empty where no file lists them."""
+        names = self.names(release)
+        return tuple(names["architectures"]) if names else ()
+
 
 def _location(folder: Path, release: str) -> Location:
     return Location(str(folder / "releases" / f"{release}.yaml"))
@@ -117,12 +136,3 @@ def merge_patch(target: Any, patch: Any) -> Any:
         else:
             result[key] = merge_patch(result.get(key), value)
     return result
-
-
-def valid_version(text: str) -> bool:
-    """Whether `text` is a PEP 440 version."""
-    try:
-        Version(text)
-    except InvalidVersion:
-        return False
-    return True

@@ -50,7 +50,7 @@ class Gap:
     message: str | None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False)  # compared, and cached by, identity
 class EngineRelease:
     """A whole release, its patches applied. `data` is the same as plain values, for compiled policies."""
 

@@ -12,11 +12,7 @@ from policy.document.source import Document
 from policy.facts.fields import NO_DEFAULT, OPEN_MAPPINGS, SHORT_NAMES, expand, field, field_paths, suggest
 from policy.facts.reading import Reading
 
-__all__ = ["ABSENT", "UNKNOWN", "Facts", "FactsError", "facts_from_document", "merge_facts", "nest"]
-
-
-class FactsError(ValueError):
-    """Facts that do not fit the schema; the message says which and how."""
+__all__ = ["ABSENT", "UNKNOWN", "Facts", "facts_from_document", "merge_facts", "nest"]
 
 
 class _Absent:

@@ -75,7 +75,7 @@ class PolicyFile:
     digest: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False)  # compared, and cached by, identity
 class PolicySet:
     """Rules of all files, and the env defaults that they share."""
 

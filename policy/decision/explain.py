@@ -1,0 +1,86 @@
+"""Why each rule did or did not match, for `--explain`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from policy.decision.serving import Undecided, derived_for, with_switch
+from policy.engine.release import EngineRelease
+from policy.facts.facts import ABSENT, UNKNOWN, Facts
+from policy.rules.match import Leaf, Match, failing_term
+from policy.rules.policy_set import PolicySet
+
+__all__ = ["LookedAt", "explain"]
+
+
+@dataclass(frozen=True, slots=True)
+class LookedAt:
+    """One rule that was looked at. `matched` is None when an unknown fact keeps it open."""
+
+    layer: str
+    rule: str
+    wish: str
+    location: str | None
+    matched: bool | None
+    why: str
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "layer": self.layer,
+            "rule": self.rule,
+            "wish": self.wish,
+            "location": self.location,
+            "matched": self.matched,
+            "why": self.why,
+        }
+
+
+def explain(policies: PolicySet, engine: EngineRelease, facts: Facts) -> list[LookedAt]:
+    """Every policy rule, in the order in which they are asked, then the release's own rules."""
+    looked = [
+        LookedAt("policy", rule.id, f"{rule.enforce} {rule.runner}", rule.location, *_held(rule.match, facts))
+        for rule in policies.rules
+    ]
+    looked.extend(_engine(engine, facts))
+    return looked
+
+
+def _engine(engine: EngineRelease, facts: Facts) -> Iterator[LookedAt]:
+    there = with_switch(facts, None)
+    for choice in (*engine.overrides, *engine.choice):
+        try:
+            asked = derived_for(choice, engine, there)
+        except Undecided as undecided:
+            held: tuple[bool | None, str] = (None, f"not known: {', '.join(undecided.paths)}")
+        else:
+            held = _held(choice.match, asked)
+        yield LookedAt("engine", choice.id, choice.runner, None, *held)
+
+
+def _held(match: Match, facts: Facts) -> tuple[bool | None, str]:
+    held = match.value(facts)
+    if held is True:
+        return True, "every condition holds"
+    term = failing_term(match, facts) or match
+    return held, _why(term, facts)
+
+
+def _why(term: Match, facts: Facts) -> str:
+    if not isinstance(term, Leaf):
+        return f"does not hold: {term}" if term.value(facts) is False else f"not known: {term}"
+    given = facts.value(term.path)
+    wanted = " or ".join(str(test) for test in term.tests)
+    if given is UNKNOWN:
+        return f"{term.path} is not known; wanted {wanted}"
+    found = "off" if given is ABSENT else _said(given)
+    return f"{term.path} is {found}; wanted {wanted}"
+
+
+def _said(value: Any) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, list):
+        return "[" + ", ".join(str(v) for v in value) + "]"
+    return "on" if isinstance(value, dict) else str(value)
