@@ -1,0 +1,1 @@
+"""Attestation: what each process of an engine really used, against what was decided."""

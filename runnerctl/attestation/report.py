@@ -1,0 +1,75 @@
+"""Compares the records of one launch with its decision, and with the processes that should be there."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from runnerctl.attestation.record import Record
+
+__all__ = ["Report", "report_on"]
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """`problems` is empty when every process that should be there is, and used the runner that was decided."""
+
+    records: tuple[Record, ...]
+    problems: tuple[str, ...]
+
+    @property
+    def ok(self) -> bool:
+        return not self.problems
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "ok": self.ok,
+            "records": [asdict(r) for r in self.records],
+            "problems": list(self.problems),
+        }
+
+
+def report_on(records: Sequence[Record]) -> Report:
+    """The report on one launch's records, of which there is at least one."""
+    problems = [_difference(r) for r in records if not r.agrees]
+    if len({r.decided for r in records}) > 1:
+        problems.append("processes were held to different decisions: " + ", ".join(_decisions(records)))
+    if len({r.policy for r in records}) > 1:
+        problems.append("processes read different compiled policies")
+    problems.extend(_missing(records))
+    return Report(tuple(records), tuple(problems))
+
+
+def _difference(record: Record) -> str:
+    where = f", {record.module}" if record.module else ""
+    return f"{_name(record)} used {record.runner}{where}, and {record.who} decided {record.decided}"
+
+
+def _name(record: Record) -> str:
+    rank = f" {record.rank}" if record.rank is not None else ""
+    return f"{record.role}{rank} (pid {record.pid} on {record.host})"
+
+
+def _decisions(records: Sequence[Record]) -> list[str]:
+    return sorted({f"{r.decided} by {r.who}" for r in records})
+
+
+def _missing(records: Sequence[Record]) -> list[str]:
+    """The processes that the front end's config promises and that left no record."""
+    fronts = [r for r in records if r.role == "front-end"]
+    if not fronts:
+        return ["no front end left a record"]
+    front = fronts[-1]
+    engines = front.data_parallel_size or 1
+    workers = (front.world_size or 1) * engines
+    seen_engines = {(r.host, r.pid, r.rank) for r in records if r.role == "engine-core"}
+    seen_workers = {(r.data_parallel_rank, r.rank) for r in records if r.role == "worker"}
+    problems = []
+    if len(seen_engines) < engines:
+        problems.append(
+            f"{engines} engine core processes should be there, and {len(seen_engines)} left a record"
+        )
+    if len(seen_workers) < workers:
+        problems.append(f"{workers} workers should be there, and {len(seen_workers)} left a record")
+    return problems

@@ -1,0 +1,37 @@
+"""`runnerctl attest`: what the processes of one launch really used."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from runnerctl.cli.exits import ExitCode, UsageError
+from runnerctl.cli.formats import Format
+
+
+def attest(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="The folder that the launch named.")],
+    format_: Annotated[Format, typer.Option("--format", help="text or json.")] = Format.text,
+) -> None:
+    """Show the attestation records in DIR; exit 4 on a difference or a missing process."""
+    from runnerctl.attestation.record import read_records
+    from runnerctl.attestation.report import report_on
+    from runnerctl.cli.attest_text import report_text
+
+    if not folder.is_dir():
+        raise UsageError(f"{folder}: no such folder")
+    records = list(read_records(folder))
+    if not records:
+        raise UsageError(
+            f"{folder}: no attestation record: no engine was started there, or its guard did not load"
+        )
+    report = report_on(records)
+    if format_ is Format.json:
+        typer.echo(json.dumps(report.as_json(), indent=2))
+    else:
+        typer.echo(report_text(report), nl=False)
+    if not report.ok:
+        raise typer.Exit(ExitCode.DIFFERENT)

@@ -1,0 +1,58 @@
+"""`runnerctl compile`: one policy set for one release, as the artifact that the guard reads."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from runnerctl import __version__
+from runnerctl.cli.exits import ExitCode, UsageError
+
+
+def compile_(
+    policy: Annotated[
+        list[str] | None, typer.Option("--policy", "-p", help="A policy file or folder; repeatable.")
+    ] = None,
+    vllm: Annotated[str | None, typer.Option(help="The vLLM release to compile for.")] = None,
+    output: Annotated[
+        str, typer.Option("--output", "-o", help="Where to write; `-` is standard output.")
+    ] = "-",
+    platform: Annotated[str, typer.Option(help="The platform to compile for.")] = "cuda",
+    assume: Annotated[
+        str | None, typer.Option(help="Decide as this release where the catalog does not know VLLM.")
+    ] = None,
+) -> None:
+    """Compile policies for one vLLM release into one JSON artifact, reproducible byte for byte."""
+    from policy.compiled.architectures import ConflictingRules
+    from policy.compiled.artifact import compile_policy, to_text, write_atomically
+    from policy.engine import Catalog, EngineRelease
+    from runnerctl.cli.inputs import read_policies
+
+    if not policy:
+        raise UsageError("nothing to compile: give --policy FILE")
+    if vllm is None:
+        raise UsageError("give --vllm RELEASE: an artifact is for one release")
+    catalog = Catalog()
+    engine = catalog.find(vllm, assume)
+    if not isinstance(engine, EngineRelease):
+        typer.echo(
+            f"vLLM {vllm} is not a release that the catalog knows; --assume RELEASE compiles as for it",
+            err=True,
+        )
+        raise typer.Exit(ExitCode.UNDETERMINED)
+    policies = read_policies(policy, no_policy=False)
+    names = catalog.architecture_names(engine.release)
+    try:
+        text = to_text(compile_policy(policies, engine, platform=platform, names=names, version=__version__))
+    except ConflictingRules as conflict:
+        typer.echo(f"{conflict} [{conflict.code}]", err=True)
+        raise typer.Exit(ExitCode.NO) from conflict
+    if output == "-":
+        typer.echo(text, nl=False)
+        return
+    try:
+        write_atomically(Path(output), text)
+    except OSError as error:
+        raise UsageError(f"{output}: cannot be written: {(error.strerror or str(error)).lower()}") from error

@@ -1,0 +1,168 @@
+"""One process's guard: knows the verdict (or makes it, where it was deferred), enforces it and records what ran."""
+
+from __future__ import annotations
+
+import json
+import logging
+import sys
+from collections.abc import MutableMapping
+from datetime import date
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from policy.compiled.artifact import CompiledPolicy, load_artifact
+from policy.decision import Decision, resolve
+from policy.engine.release import Runner
+from policy.facts.facts import Facts
+from policy.facts.fields import SWITCH
+from runnerctl.attestation.record import Record, append_record
+from runnerctl.guard.config_facts import read_config_facts
+from runnerctl.handover import ATTESTATION_DIR, COMPILED_POLICY, FACTS, VERDICT, Verdict
+
+__all__ = ["Guard", "GuardError"]
+
+ARCHITECTURES = "DEFAULT_V2_MODEL_RUNNER_ARCHITECTURES"
+
+logger = logging.getLogger("vllm.runnerctl")  # below vLLM's logger, so that its handlers and level apply
+
+
+class GuardError(RuntimeError):
+    """Stops the engine: the policy cannot be applied, or another runner was built than was decided."""
+
+
+class Guard:
+    """Holds one process to the compiled policy. `environ` is changed in place, so that children inherit."""
+
+    def __init__(self, policy: CompiledPolicy, environ: MutableMapping[str, str]) -> None:
+        self.policy = policy
+        self.environ = environ
+        given = environ.get(VERDICT)
+        self.verdict: Verdict | None = Verdict.from_json(given) if given else None
+        self.folder = Path(environ[ATTESTATION_DIR]) if environ.get(ATTESTATION_DIR) else None
+        self._deciding = False
+
+    @classmethod
+    def from_environment(cls, environ: MutableMapping[str, str]) -> Guard:
+        """Raises `GuardError` or `ArtifactError` when the compiled policy does not fit this process."""
+        policy = load_artifact(environ[COMPILED_POLICY])
+        running = _base_release(_running_release())
+        if running != _base_release(policy.engine.release):
+            raise GuardError(
+                f"the compiled policy is for vLLM {policy.engine.release}, and this is {running}; "
+                f"compile it again for {running}"
+            )
+        return cls(policy, environ)
+
+    def before_question(self, config: Any) -> None:
+        """Called before vLLM answers which runner it uses: decide if that was left to us, then enforce."""
+        if self.verdict is None and not self._deciding and config.model_config is not None:
+            self._deciding = True
+            try:
+                self._decide(config)
+            finally:
+                self._deciding = False
+        self._enforce()
+
+    def _decide(self, config: Any) -> None:
+        facts = read_config_facts(
+            config, self.policy, self.environ, json.loads(self.environ.get(FACTS, "{}"))
+        )
+        decision = resolve(self.policy.policies, self.policy.engine, Facts(facts), today=date.today())
+        if decision.status != "ok":
+            raise GuardError(_refused(decision))
+        for name in decision.env_unset:
+            self.environ.pop(name, None)
+        self.environ.update(decision.env_set)
+        self.verdict = Verdict.of(decision, self.environ.get(SWITCH))
+        self.environ[VERDICT] = self.verdict.to_json()
+        for text in (
+            *decision.warnings,
+            *(f"{o.name}={o.value} overridden by {o.by}" for o in decision.overrides),
+        ):
+            logger.warning("runnerctl: %s", text)
+        logger.info("runnerctl: decided %s, by %s", decision.runner, self.verdict.who)
+        self.install_architectures(sys.modules["vllm.config.vllm"])
+
+    def _enforce(self) -> None:
+        """Put the switch back to what was decided, if anything has changed it since."""
+        verdict = self.verdict
+        if verdict is None or self.environ.get(SWITCH) == verdict.switch:
+            return
+        found = self.environ.get(SWITCH)
+        logger.warning(
+            "runnerctl: %s was changed to %r after the decision; %s holds", SWITCH, found, verdict.who
+        )
+        if verdict.switch is None:
+            self.environ.pop(SWITCH, None)
+        else:
+            self.environ[SWITCH] = verdict.switch
+
+    def install_architectures(self, module: ModuleType) -> None:
+        """The compiled frozenset in place of that of `vllm.config.vllm`, where the release has one (0.22 to 0.28)."""
+        architectures = self.policy.default_v2_architectures
+        if architectures is None or self.verdict is None or not self.verdict.install_architectures:
+            return
+        if not hasattr(module, ARCHITECTURES):
+            raise GuardError(f"this vLLM has no {ARCHITECTURES}, and its release should have")
+        setattr(module, ARCHITECTURES, frozenset(architectures))
+
+    def attest_config(self, role: str, config: Any) -> None:
+        """Check and record which runner a process will use. Raises `GuardError` on a difference."""
+        if config.model_config is None:
+            return
+        used: Runner = "v2" if config.use_v2_model_runner else "v1"
+        parallel = config.parallel_config
+        local = getattr(parallel, "data_parallel_size_local", None)
+        self._attest(
+            role,
+            used,
+            rank=getattr(parallel, "data_parallel_rank", 0) if role == "engine-core" else None,
+            world_size=parallel.world_size,
+            data_parallel_size=local or parallel.data_parallel_size,
+        )
+
+    def attest_worker(self, config: Any, module: str, built: Runner, rank: int) -> None:
+        """Check and record the runner that a worker has built. Raises `GuardError` on a difference."""
+        data_parallel_rank = getattr(config.parallel_config, "data_parallel_rank", 0)
+        self._attest("worker", built, rank=rank, module=module, data_parallel_rank=data_parallel_rank)
+
+    def _attest(self, role: str, used: Runner, **details: Any) -> None:
+        verdict = self.verdict
+        if verdict is None:
+            raise GuardError("an engine was built before a runner was decided")
+        record = Record(
+            role=role,
+            runner=used,
+            decided=verdict.runner,
+            rule=verdict.rule,
+            who=verdict.who,
+            switch=self.environ.get(SWITCH),
+            policy=self.policy.digest,
+            vllm=_running_release(),
+            **details,
+        )
+        if self.folder is not None:
+            append_record(self.folder, record)
+        if used != verdict.runner:
+            where = f" ({record.module})" if record.module else ""
+            raise GuardError(
+                f"{role} uses model runner {used}{where}, and {verdict.who} decided {verdict.runner}: stopping"
+            )
+
+
+def _refused(decision: Decision) -> str:
+    messages = "; ".join(e.message for e in decision.errors)
+    return f"runnerctl refuses to start this engine: {messages}"
+
+
+def _running_release() -> str:
+    import vllm
+
+    return str(vllm.__version__)
+
+
+def _base_release(version: str) -> str:
+    from packaging.version import Version
+
+    return Version(version).base_version

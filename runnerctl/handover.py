@@ -1,0 +1,66 @@
+"""What `launch` hands to the guard: the names of environment variables, and the verdict that they carry.
+
+The names begin with RUNNERCTL_, not VLLM_: vLLM warns of VLLM_ variables that it does not know.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from policy.decision.decision import Decision
+from policy.engine.release import Runner
+
+__all__ = ["ATTESTATION_DIR", "COMPILED_POLICY", "FACTS", "PREFIX", "VERDICT", "Verdict"]
+
+PREFIX = "RUNNERCTL_"
+COMPILED_POLICY = "RUNNERCTL_COMPILED_POLICY"  # path of the artifact; nothing happens where it is not set
+ATTESTATION_DIR = "RUNNERCTL_ATTESTATION_DIR"  # folder of the records
+VERDICT = "RUNNERCTL_VERDICT"  # JSON of a Verdict; absent while the decision is deferred
+FACTS = (
+    "RUNNERCTL_FACTS"  # JSON of facts that only the operator knows (labels, --set), for a deferred decision
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """The decision as every process of one engine must see it.
+
+    `switch` is the value of VLLM_USE_V2_MODEL_RUNNER that the decision rests on; None means not set.
+    """
+
+    runner: Runner
+    switch: str | None
+    layer: str
+    rule: str | None
+    location: str | None
+    reason: str
+    install_architectures: bool
+
+    @classmethod
+    def of(cls, decision: Decision, switch: str | None) -> Verdict:
+        """The verdict of a decision with status ok."""
+        by = decision.decided_by
+        if decision.runner is None or by is None:
+            raise ValueError("only a decision with a runner can be handed over")
+        # Where the release chooses by itself it must see its own set, not the policy's.
+        own = by.layer == "engine" or switch is None
+        return cls(decision.runner, switch, by.layer, by.rule, by.location, by.reason, not own)
+
+    @classmethod
+    def from_json(cls, text: str) -> Verdict:
+        data: dict[str, Any] = json.loads(text)
+        return cls(**data)
+
+    def to_json(self) -> str:
+        return json.dumps(asdict(self), sort_keys=True)
+
+    @property
+    def who(self) -> str:
+        """Who decided, for messages."""
+        if self.layer == "policy":
+            return f"rule `{self.rule}` ({self.location})"
+        if self.layer == "environment":
+            return f"the operator's switch ({self.reason})"
+        return f"the release's own choice ({self.reason})"

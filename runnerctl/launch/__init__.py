@@ -1,0 +1,1 @@
+"""Launching: command → facts → decision → environment → the engine's own process."""

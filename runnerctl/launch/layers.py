@@ -1,0 +1,68 @@
+"""The operator's environment: the inherited process, `--env-file` and `--env`, each over the one before."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from dotenv.parser import parse_stream
+
+from policy.decision.resolve import Layers
+from policy.input_error import InputError
+
+__all__ = ["LayerError", "masked", "merged", "operator_layers"]
+
+NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
+SECRET = re.compile(r"TOKEN|SECRET|PASSW|API_?KEY|ACCESS_?KEY|CREDENTIAL|PRIVATE", re.IGNORECASE)
+
+
+class LayerError(InputError):
+    """An environment file or option that cannot be read; the message says where and what would be right."""
+
+
+def operator_layers(
+    process: Mapping[str, str], prefix: Mapping[str, str], files: Sequence[str], settings: Sequence[str]
+) -> Layers:
+    """The layers, (name, variables), weakest first. Raises `LayerError`."""
+    layers: list[tuple[str, Mapping[str, str]]] = [("process environment", dict(process))]
+    layers.extend((f"--env-file {name}", _read_file(name)) for name in files)
+    layers.append(("--env", dict(_setting(s) for s in settings)))
+    if prefix:
+        layers.append(("command prefix", dict(prefix)))
+    return layers
+
+
+def merged(layers: Layers) -> dict[str, str]:
+    """What the operator's layers come to."""
+    return {name: value for _, layer in layers for name, value in layer.items()}
+
+
+def _setting(text: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not equals or not NAME.match(name):
+        raise LayerError(f"--env {text}: write --env NAME=VALUE")
+    return name, value
+
+
+def _read_file(name: str) -> dict[str, str]:
+    try:
+        with Path(name).open(encoding="utf-8-sig") as stream:
+            bindings = list(parse_stream(stream))
+    except OSError as error:
+        raise LayerError(f"{name}: cannot be read: {(error.strerror or str(error)).lower()}") from error
+    except UnicodeDecodeError as error:
+        raise LayerError(f"{name}: the file is not UTF-8") from error
+    variables: dict[str, str] = {}
+    for binding in bindings:
+        if binding.error or (binding.key is not None and binding.value is None):
+            text = binding.original.string.strip()
+            raise LayerError(f"{name}:{binding.original.line}:1: `{text[:80]}` is not NAME=VALUE")
+        if binding.key is not None and binding.value is not None:
+            variables[binding.key] = binding.value
+    return variables
+
+
+def masked(name: str, value: str) -> str:
+    """The value as it may be shown: that of a secret is hidden."""
+    return "****" if SECRET.search(name) and value else value
