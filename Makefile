@@ -1,0 +1,11 @@
+.PHONY: demo test quick engines bench catalog-verify
+
+demo:  ## from nothing to an attested engine
+	bash tools/demo
+test:  ## style, types, every test
+	bash tools/test
+quick:  ## the same without real engines
+	bash tools/test --quick
+engines:  ## the environments of the engine tests
+	python3 tools/make_engine.py 0.28.0 .engines/0.28.0
+	python3 tools/make_engine.py 0.32.0 .engines/0.32.0
