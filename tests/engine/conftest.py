@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
@@ -15,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from tools.tiny_model import SERVE_ARGUMENTS, write_model
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -61,7 +63,13 @@ class Engine:
         )
 
     def command(self, *arguments: str | Path) -> list[str]:
-        return [str(self.bin / "runnerctl"), "launch", "--attest", str(self.records), *(str(a) for a in arguments)]
+        return [
+            str(self.bin / "runnerctl"),
+            "launch",
+            "--attest",
+            str(self.records),
+            *(str(a) for a in arguments),
+        ]
 
     def attest(self) -> tuple[int, dict[str, Any]]:
         done = subprocess.run(
@@ -101,7 +109,9 @@ class Server:
         deadline = time.monotonic() + START_LIMIT
         while time.monotonic() < deadline:
             if self.process.poll() is not None:
-                pytest.fail(f"the engine ended with {self.process.returncode}:\n{self.log.read_text()[-4000:]}")
+                pytest.fail(
+                    f"the engine ended with {self.process.returncode}:\n{self.log.read_text()[-4000:]}"
+                )
             try:
                 with urllib.request.urlopen(f"http://127.0.0.1:{self.port}/health", timeout=5):
                     return
@@ -124,10 +134,8 @@ class Server:
         return self.process.wait(60)
 
     def kill_group(self) -> None:
-        try:
+        with contextlib.suppress(ProcessLookupError):
             os.killpg(self.process.pid, signal.SIGKILL)
-        except ProcessLookupError:
-            pass
         self.process.wait(10)
 
 

@@ -55,7 +55,9 @@ def test_a_script_is_decided_inside_and_attested_everywhere(engine: Engine, scri
     assert "ANSWER" in done.stdout
     code, report = engine.attest()
     assert (code, roles(report)) == (0, ["engine-core", "front-end", "worker"]), report
-    assert {(r["runner"], r["rule"], r["switch"]) for r in report["records"]} == {("v1", "llama-needs-v1", "0")}
+    assert {(r["runner"], r["rule"], r["switch"]) for r in report["records"]} == {
+        ("v1", "llama-needs-v1", "0")
+    }
 
 
 def test_without_defer_a_script_is_refused_and_the_missing_facts_are_named(engine_028: Engine) -> None:
@@ -83,11 +85,13 @@ def test_a_deferred_decision_that_cannot_be_served_stops_the_process(engine_028:
 @pytest.mark.parametrize(
     ("runner", "present"), [("v2", True), ("v1", False)], ids=["preferred-v2-enters", "preferred-v1-leaves"]
 )
-def test_the_frozenset_is_seen_inside_a_real_process(
-    engine_028: Engine, runner: str, present: bool
-) -> None:
+def test_the_frozenset_is_seen_inside_a_real_process(engine_028: Engine, runner: str, present: bool) -> None:
     architecture = "LlamaForCausalLM" if runner == "v2" else "Qwen2MoeForCausalLM"
-    text = policy_text("v1", "prefer").replace("id: llama-needs-v1", "id: served").replace("runner: v1", "runner: v1", 1)
+    text = (
+        policy_text("v1", "prefer")
+        .replace("id: llama-needs-v1", "id: served")
+        .replace("runner: v1", "runner: v1", 1)
+    )
     text += f"""
   - id: enters-or-leaves
     match: {{architectures: [{architecture}], vllm: "==0.28.0"}}
@@ -110,7 +114,8 @@ def test_a_policy_for_another_release_stops_the_process(engine_028: Engine, tmp_
     import subprocess
 
     subprocess.run(
-        [engine_028.bin / "runnerctl", "compile", "-p", policy, "--vllm", "0.32.0", "-o", artifact], check=True
+        [engine_028.bin / "runnerctl", "compile", "-p", policy, "--vllm", "0.32.0", "-o", artifact],
+        check=True,
     )
     path = engine_028.script(SHOWS_THE_SET.format(model=str(engine_028.model)))
     done = subprocess.run(

@@ -32,7 +32,9 @@ def roles(report: dict[str, Any]) -> list[str]:
     return sorted(record["role"] for record in report["records"])
 
 
-def test_required_v1_holds_against_the_switch_in_every_layer(engine: Engine, serve: Any, tmp_path: Path) -> None:
+def test_required_v1_holds_against_the_switch_in_every_layer(
+    engine: Engine, serve: Any, tmp_path: Path
+) -> None:
     env_file = tmp_path / "engine.env"
     env_file.write_text(f"{SWITCH}=1\n")
     server = serve(
