@@ -64,8 +64,10 @@ class _Search:
             decision = self.decide(facts)
         except Undecided as undecided:
             path = undecided.paths[0]
+            # An object that vLLM always builds is only opened: what is missing are its fields.
+            opened = (*above, path) if _types(path) != ("object",) else above
             for case in self.cases(facts, path):
-                yield from self.decisions(case, (*above, path))
+                yield from self.decisions(case, opened)
             return
         if self.first is None:
             self.first = decision
@@ -77,13 +79,13 @@ class _Search:
 
     def cases(self, facts: Facts, path: str) -> Iterator[Facts]:
         """The facts once for each value of `path` that the matches can tell apart."""
-        known = field(path)
-        types = known.types if known else ("string", "null")
+        types = _types(path)
         if "object" in types:
             if "null" in types:
                 yield facts.replace(path, None)
             yield facts.open_object(path)
             return
+        known = field(path)
         for value in _values(path, types, known.enum if known else (), list(self.tests(path))):
             yield facts.replace(path, value)
 
@@ -95,6 +97,11 @@ class _Search:
                     yield from leaf.tests
                 elif leaf.path == "default_v2_architecture" and path == "model_config.architectures":
                     pass  # the set's own names are among the tests: see EngineRelease.matches
+
+
+def _types(path: str) -> tuple[str, ...]:
+    known = field(path)
+    return known.types if known else ("string", "null")
 
 
 def _values(path: str, types: Sequence[str], enum: Sequence[Any], tests: Iterable[Test]) -> list[Any]:
@@ -154,21 +161,37 @@ def _agreed(cases: Sequence[Decision], split: Iterable[str]) -> Decision:
 
 
 def _undetermined(vllm: str | None, split: Iterable[str], reasons: Mapping[str, str]) -> Decision:
+    """Names every missing fact, those with the same reason together, and how to give them."""
     paths = tuple(split)
-    failures = tuple(Failure("missing-facts", _how_to_give(path, reasons.get(path))) for path in paths)
+    by_reason: dict[str, list[str]] = {}
+    for path in paths:
+        by_reason.setdefault(_reason(path, reasons), []).append(path)
+    failures = tuple(Failure("missing-facts", _how_to_give(paths, why)) for why, paths in by_reason.items())
     return Decision("undetermined", vllm, missing_facts=paths, errors=failures)
 
 
-def _how_to_give(path: str, reason: str | None) -> str:
+def _reason(path: str, reasons: Mapping[str, str]) -> str:
+    """Why a fact is unknown: its own reason, or that of the config object that holds it."""
+    while path not in reasons and "." in path:
+        path = path.rpartition(".")[0]
+    return reasons.get(path, "")
+
+
+def _how_to_give(paths: Sequence[str], reason: str) -> str:
+    names = ", ".join(f"`{path}`" for path in paths)
+    why = f": {reason}" if reason else ""
+    settings = " ".join(f"--set {_example(path)}" for path in paths)
+    return f"{names} {'is' if len(paths) == 1 else 'are'} not known{why}; give {settings}"
+
+
+def _example(path: str) -> str:
+    """A setting of the fact with the values that it can take."""
     known = field(path)
     types = known.types if known else ("string",)
     if types[0] == "boolean":
-        example = f"{path}=true or {path}=false"
-    elif "array" in types:
-        example = f"'{path}=[LlamaForCausalLM]'" if "architectures" in path else f"'{path}=[...]'"
-    elif "object" in types:
-        example = f"{path}=null if it is off, or its fields"
-    else:
-        example = f"{path}=VALUE"
-    why = f": {reason}" if reason else ""
-    return f"`{path}` is not known{why}; give it with --set {example}"
+        return f"{path}=true|false"
+    if known and known.enum:
+        return f"{path}={'|'.join(str(v) for v in known.enum if v is not None)}"
+    if "array" in types:
+        return f"'{path}=[{'LlamaForCausalLM' if 'architectures' in path else '...'}]'"
+    return f"{path}=null" if "object" in types else f"{path}=VALUE"

@@ -19,6 +19,8 @@ from dataclasses import dataclass, field
 from importlib.metadata import Distribution, distributions
 from pathlib import Path
 
+from policy.input_error import InputError
+
 __all__ = ["Installation", "InstallationError", "interpreter_of", "read_installation"]
 
 GENERAL_PLUGINS = "vllm.general_plugins"
@@ -30,7 +32,7 @@ GUARD = "runnerctl"
 TIMEOUT = 20.0
 
 
-class InstallationError(ValueError):
+class InstallationError(InputError):
     """An interpreter that cannot be run; the message says which and why."""
 
 

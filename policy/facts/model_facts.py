@@ -15,7 +15,7 @@ from packaging.version import InvalidVersion, Version
 
 from policy.facts.reading import Reading
 
-__all__ = ["CLASS_FACTS", "read_draft_config", "read_model_config"]
+__all__ = ["CLASS_FACTS", "KEPT", "MODEL_FACTS", "architectures_of", "layer_types_gap", "read_model_config"]
 
 Config = Mapping[str, Any]
 Architectures = Mapping[str, Mapping[str, Any]]
@@ -53,9 +53,9 @@ ENDINGS = (
     ("ForVideoClassification", "pooling"), ("ClassificationModel", "pooling"), ("ForRewardModeling", "pooling"),
     ("RewardModel", "pooling"), ("Model", "pooling"),
 )  # fmt: skip
+# What Transformers leaves as it is in `layer_types`; it has renamed others (`mamba` to `linear_attention`).
+STABLE_LAYER_TYPES = {"full_attention", "sliding_attention", "chunked_attention", "linear_attention"}
 KEPT = ("layer_types", "model_type", "num_hidden_layers")
-# The prefix that `EAGLEConfig` puts before a draft's architectures, by method.
-DRAFT_PREFIXES = {"eagle": "Eagle", "eagle3": "Eagle3", "dflash": "DFlash"}
 
 
 class _Unknown(Exception):  # noqa: N818 - not an error: a fact that cannot be told, with the reason
@@ -120,7 +120,7 @@ def read_model_config(
             "config.json is a draft in speculators format: vLLM serves the model that it names as verifier"
         )
         return Reading({}, {f"model_config.{name}": reason for name in MODEL_FACTS})
-    model = _Model(merged, architectures, _version(release), _architectures(merged), _text_config(merged))
+    model = _Model(merged, architectures, _version(release), architectures_of(merged), _text_config(merged))
     checks = {
         "architectures": lambda: _named(model),
         "is_moe": lambda: _is_moe(model),
@@ -140,44 +140,10 @@ def read_model_config(
             facts[name] = check()
         except _Unknown as why:
             unknown[f"model_config.{name}"] = str(why)
-    if computed := _computed_layer_types(merged):
-        unknown["model_config.hf_config.layer_types"] = computed
+    if gap := layer_types_gap(merged):
+        unknown["model_config.hf_config.layer_types"] = gap
+        facts["hf_config"].pop("layer_types", None)
     return Reading({"model_config": facts}, unknown)
-
-
-def read_draft_config(config: Config, *, method: str | None = None) -> Reading:
-    """The `speculative_config.draft_model_config.*` facts of a draft's parsed `config.json`.
-
-    `method` is the speculative method where it is given; EAGLE and DFlash drafts are loaded under a prefixed
-    architecture. Raises nothing; what vLLM would rewrite in a way that is not followed here is unknown.
-    """
-    path = "speculative_config.draft_model_config"
-    unknown: dict[str, str] = {}
-    facts: dict[str, Any] = {"hf_config": {key: config[key] for key in KEPT if key in config}}
-    names = _architectures(config)
-    if "speculators_config" in config:
-        unknown[f"{path}.architectures"] = (
-            "vLLM rewrites the draft's config.json, which is in speculators format"
-        )
-        unknown[f"{path}.hf_config.layer_types"] = unknown[f"{path}.architectures"]
-    elif not names:
-        unknown[f"{path}.architectures"] = "the draft's config.json names no architecture"
-    elif method is None or method in {"mtp", "medusa", "mlp_speculator"}:
-        if method is None:
-            facts["architectures"] = list(names)
-        else:
-            unknown[f"{path}.architectures"] = f"vLLM chooses the architecture for method `{method}`"
-    else:
-        facts["architectures"] = [_prefixed(name, DRAFT_PREFIXES.get(method)) for name in names]
-    if f"{path}.hf_config.layer_types" not in unknown and (reason := _computed_layer_types(config)):
-        unknown[f"{path}.hf_config.layer_types"] = reason
-    return Reading({"speculative_config": {"draft_model_config": facts}}, unknown)
-
-
-def _prefixed(name: str, prefix: str | None) -> str:
-    if prefix is None or name.startswith(prefix) or name == "LiLiCorrDraftModel":
-        return name
-    return name if prefix != "Eagle" and name.endswith(prefix) else prefix + name
 
 
 def _version(release: str | None) -> Version | None:
@@ -197,7 +163,8 @@ def _overridden(config: Config, overrides: Config) -> dict[str, Any]:
     return merged
 
 
-def _architectures(config: Config) -> list[str]:
+def architectures_of(config: Config) -> list[str]:
+    """The names in `architectures`, none where it is left out or is no list."""
     given = config.get("architectures")
     return [name for name in given if isinstance(name, str)] if isinstance(given, list) else []
 
@@ -231,15 +198,19 @@ def _class_fact(model: _Model, name: str) -> Any:
 
 
 def _has_other_layers(model: _Model) -> bool:
-    """A hybrid class whose `layer_types` lists only attention is not hybrid; vLLM 0.30 added a second name."""
+    """A hybrid class whose `layer_types` lists only attention is not hybrid.
+
+    vLLM 0.29 added a second name for it, `full_attention`, which newer Transformers put in place of `attention`:
+    before, a model whose file says `attention` is hybrid under a new Transformers and not under an old one.
+    """
     layers = model.config.get("layer_types")
     if not isinstance(layers, list) or not set(layers) <= {"attention", "full_attention"}:
         return True
-    if "full_attention" not in layers:
-        return False
     since = model.since("0.29.0")
-    if since is None:
-        raise _Unknown("releases differ in whether `full_attention` layers alone make a hybrid model")
+    if since is None or (not since and "full_attention" not in layers):
+        raise _Unknown(
+            "whether attention layers alone make a hybrid model depends on vLLM and on Transformers"
+        )
     return not since
 
 
@@ -283,7 +254,7 @@ def _may_default(model: _Model, mark: str) -> bool:
 
 def _language_models(model: _Model) -> Iterator[Mapping[str, Any]]:
     """The registered classes that may serve the language model inside a multimodal one."""
-    named = _architectures(model.text) if model.text is not model.config else []
+    named = architectures_of(model.text) if model.text is not model.config else []
     kind = str(model.text.get("model_type", "")).removesuffix("_text")
     for name, entry in (model.table or {}).items():
         if name in named or (not named and kind and _serves_type(entry, kind)):
@@ -376,13 +347,10 @@ def _runner_type(
     return next((runner for end, runner in ENDINGS if name.endswith(end)), "generate")
 
 
-def _computed_layer_types(config: Config) -> str | None:
-    """Why `layer_types` may exist although config.json leaves it out: classes compute it from a window."""
-    if "layer_types" in config:
-        return None
-    if config.get("use_sliding_window") is False:
-        return None
-    for key in ("sliding_window", "sliding_window_pattern", "layer_group_size", "full_attention_interval"):
-        if config.get(key):
-            return f"config.json leaves out `layer_types`, and the model's class may compute it from `{key}`"
-    return None
+def layer_types_gap(config: Config) -> str | None:
+    """Why `hf_config.layer_types` cannot be told; None where config.json gives it as vLLM will see it."""
+    given = config.get("layer_types")
+    if isinstance(given, list):
+        renamed = [name for name in given if name not in STABLE_LAYER_TYPES]
+        return f"some versions of Transformers rename the layer type `{renamed[0]}`" if renamed else None
+    return "config.json leaves out `layer_types`, and the model's class may compute it"

@@ -16,7 +16,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from policy.facts.model_facts import read_draft_config, read_model_config
+from policy.facts.draft_facts import read_draft_config
+from policy.facts.model_facts import read_model_config
+from policy.input_error import InputError
 
 __all__ = [
     "ConfigLocation",
@@ -45,7 +47,7 @@ HUB_NAME = re.compile(r"[A-Za-z0-9][\w.-]*(/[A-Za-z0-9][\w.-]*)?")
 ONES = {"1", "TRUE", "YES", "ON"}
 
 
-class ModelFileError(ValueError):
+class ModelFileError(InputError):
     """A file of a model that is not what it should be; the message says which and why."""
 
 
@@ -206,6 +208,9 @@ def _download(model: str, revision: str | None, env: Mapping[str, str]) -> Confi
         "endpoint": env.get("HF_ENDPOINT") or None,
         "etag_timeout": ETAG_TIMEOUT,
     }
+
+    # Its every retry is a warning; what matters is in the reason.
+    importlib.import_module("huggingface_hub.utils.logging").set_verbosity_error()
 
     def fetch_all() -> ConfigLocation:
         config = Path(hub.hf_hub_download(model, CONFIG, **options))

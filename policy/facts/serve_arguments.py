@@ -137,7 +137,7 @@ def _file_arguments(path: str, read_file: Callable[[str], str]) -> list[str]:
 def _plain_names(arguments: Sequence[str]) -> list[str]:
     """Dashes for underscores in the names of arguments, and `--optimization-level` for `-O`."""
     plain: list[str] = []
-    for argument, following in zip(arguments, [*arguments[1:], ""], strict=True):
+    for argument, following in zip(arguments, [*arguments[1:], ""], strict=False):
         if argument.startswith("--"):
             name, equals, value = argument.partition("=")
             head, dot, keys = name.partition(".")

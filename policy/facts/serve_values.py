@@ -14,6 +14,7 @@ from packaging.specifiers import SpecifierSet
 from packaging.version import Version
 
 from policy.document.schema import load_schema
+from policy.input_error import InputError
 
 __all__ = ["Convert", "ServeArgumentError", "fit", "human_integer"]
 
@@ -31,7 +32,7 @@ _SAID = {
 _TRUE, _FALSE = {"1", "on", "t", "true", "y", "yes"}, {"0", "f", "false", "n", "no", "off"}
 
 
-class ServeArgumentError(ValueError):
+class ServeArgumentError(InputError):
     """Arguments that the release's own `vllm serve` would refuse; the message says which and why."""
 
 

@@ -51,24 +51,24 @@ def gather(
     With an `installation` the machine is read too; without one the question is about another machine. Raises
     `ServeArgumentError` and `ModelFileError`.
     """
-    readings = [Reading({"vllm": release, "env": dict(env)})]
+    # An engine always has a model: what may be unknown is what it is, not whether there is one.
+    readings = [Reading({"vllm": release, "env": dict(env), "model_config": {}})]
     if installation is not None:
         readings.append(read_machine(installation, env))
     if command.serve_arguments is None:
-        readings.append(Reading({}, dict.fromkeys(_config_objects(), UNSEEN)))
+        readings.append(Reading({}, dict.fromkeys(_unseen(), UNSEEN)))
     else:
         readings.extend(_server(command.serve_arguments, env, release, catalog))
     document, reasons = merge_facts([*readings, *given])
     return Gathered(document, reasons)
 
 
-def _config_objects() -> list[str]:
+def _unseen() -> list[str]:
+    """Every config object, and every field of the one that is certainly there."""
     properties = load_schema("facts")["properties"]
-    return [
-        name
-        for name, node in properties.items()
-        if name.endswith("_config") and "object" in node.get("type", ())
-    ]
+    objects = [name for name, node in properties.items() if "object" in node.get("type", ())]
+    fields = [f"model_config.{name}" for name in properties["model_config"]["properties"]]
+    return [*(n for n in objects if n.endswith("_config") and n != "model_config"), *fields]
 
 
 def _server(

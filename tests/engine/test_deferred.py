@@ -67,7 +67,7 @@ def test_without_defer_a_script_is_refused_and_the_missing_facts_are_named(engin
     )
     assert done.returncode == 3
     assert "ran" not in done.stdout
-    assert "`model_config` is not known" in done.stderr
+    assert "`model_config.architectures`" in done.stderr
     assert "--defer" in done.stderr
 
 
