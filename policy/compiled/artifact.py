@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from packaging.version import Version
+
 from policy.compiled.architectures import default_v2_architectures
 from policy.document.diagnostic import DocumentError
 from policy.document.schema import API_VERSION
@@ -31,8 +33,12 @@ class ArtifactError(InputError):
 
 @dataclass(frozen=True, slots=True)
 class CompiledPolicy:
-    """A compiled policy, read back: `policies` and `engine` are what `resolve` takes."""
+    """A compiled policy, read back: `policies` and `engine` are what `resolve` takes.
 
+    `vllm` is the version it was compiled for, which `engine` describes or was assumed to.
+    """
+
+    vllm: str
     policies: PolicySet
     engine: EngineRelease
     default_v2_architectures: tuple[str, ...] | None
@@ -40,9 +46,16 @@ class CompiledPolicy:
 
 
 def compile_policy(
-    policies: PolicySet, engine: EngineRelease, *, platform: str, names: Iterable[str], version: str
+    policies: PolicySet,
+    engine: EngineRelease,
+    *,
+    platform: str,
+    names: Iterable[str],
+    vllm: str,
+    version: str,
 ) -> dict[str, Any]:
-    """The artifact as JSON values; equal input gives equal bytes. `version` is that of runnerctl.
+    """The artifact as JSON values; equal input gives equal bytes. `vllm` is the version that will run, which
+    `engine` describes or is assumed to; `version` is that of runnerctl.
 
     Raises `ConflictingRules` when two rules want different runners for one architecture.
     """
@@ -50,7 +63,7 @@ def compile_policy(
     content = {
         "apiVersion": API_VERSION,
         "kind": KIND,
-        "vllm": engine.release,
+        "vllm": Version(vllm).public,
         "platform": platform,
         "default_v2_architectures": None if architectures is None else list(architectures),
         "env": dict(policies.env),
@@ -111,6 +124,7 @@ def _from_data(name: str, data: Mapping[str, Any], digest: str) -> CompiledPolic
         raise ArtifactError(f"{name}: {DocumentError(reader.findings)}")
     architectures = data["default_v2_architectures"]
     return CompiledPolicy(
+        vllm=data["vllm"],
         policies=PolicySet((), tuple(sorted(rules, key=lambda r: r.rank)), data["env"]),
         engine=engine,
         default_v2_architectures=None if architectures is None else tuple(architectures),

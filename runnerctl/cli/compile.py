@@ -45,7 +45,9 @@ def compile_(
     policies = read_policies(policy, no_policy=False)
     names = catalog.architecture_names(engine.release)
     try:
-        text = to_text(compile_policy(policies, engine, platform=platform, names=names, version=__version__))
+        text = to_text(
+            compile_policy(policies, engine, platform=platform, names=names, vllm=vllm, version=__version__)
+        )
     except ConflictingRules as conflict:
         typer.echo(f"{conflict} [{conflict.code}]", err=True)
         raise typer.Exit(ExitCode.NO) from conflict

@@ -11,6 +11,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from packaging.version import Version
+
 from policy.compiled.artifact import CompiledPolicy, load_artifact
 from policy.decision import Decision, resolve
 from policy.engine.release import Runner
@@ -40,17 +42,18 @@ class Guard:
         given = environ.get(VERDICT)
         self.verdict: Verdict | None = Verdict.from_json(given) if given else None
         self.folder = Path(environ[ATTESTATION_DIR]) if environ.get(ATTESTATION_DIR) else None
+        # What the operator set, before a decision made here changes it: a second model is asked about the same.
+        self._operator_env = None if self.verdict else dict(environ)
         self._deciding = False
 
     @classmethod
     def from_environment(cls, environ: MutableMapping[str, str]) -> Guard:
         """Raises `GuardError` or `ArtifactError` when the compiled policy does not fit this process."""
         policy = load_artifact(environ[COMPILED_POLICY])
-        running = _base_release(_running_release())
-        if running != _base_release(policy.engine.release):
+        running = _running_release()
+        if not _same_release(running, policy.vllm):
             raise GuardError(
-                f"the compiled policy is for vLLM {policy.engine.release}, and this is {running}; "
-                f"compile it again for {running}"
+                f"the compiled policy is for vLLM {policy.vllm}, and this is {running}; compile it again for {running}"
             )
         return cls(policy, environ)
 
@@ -65,24 +68,37 @@ class Guard:
         self._enforce()
 
     def _decide(self, config: Any) -> None:
-        facts = read_config_facts(
-            config, self.policy, self.environ, json.loads(self.environ.get(FACTS, "{}"))
-        )
-        decision = resolve(self.policy.policies, self.policy.engine, Facts(facts), today=date.today())
-        if decision.status != "ok":
-            raise GuardError(_refused(decision))
+        decision = self._resolve(config)
         for name in decision.env_unset:
             self.environ.pop(name, None)
         self.environ.update(decision.env_set)
         self.verdict = Verdict.of(decision, self.environ.get(SWITCH))
         self.environ[VERDICT] = self.verdict.to_json()
-        for text in (
-            *decision.warnings,
-            *(f"{o.name}={o.value} overridden by {o.by}" for o in decision.overrides),
-        ):
+        overridden = (f"{o.name}={o.value} overridden by {o.by}" for o in decision.overrides)
+        for text in (*decision.warnings, *overridden):
             logger.warning("runnerctl: %s", text)
         logger.info("runnerctl: decided %s, by %s", decision.runner, self.verdict.who)
         self.install_architectures(sys.modules["vllm.config.vllm"])
+
+    def _resolve(self, config: Any) -> Decision:
+        """The decision for a config under what the operator set. Raises `GuardError` when there is no runner."""
+        environ = self._operator_env or {}
+        facts = read_config_facts(config, self.policy, environ, json.loads(environ.get(FACTS, "{}")))
+        decision = resolve(self.policy.policies, self.policy.engine, Facts(facts), today=date.today())
+        if decision.status != "ok":
+            messages = "; ".join(e.message for e in decision.errors)
+            raise GuardError(f"runnerctl refuses to start this engine: {messages}")
+        return decision
+
+    def _check_next_model(self, config: Any, verdict: Verdict) -> None:
+        """The switch is one for the whole process: a further model that needs another runner cannot have it."""
+        decision = self._resolve(config)
+        if decision.runner != verdict.runner:
+            rule = decision.decided_by.rule if decision.decided_by else None
+            raise GuardError(
+                f"this process was given {verdict.runner} by {verdict.who}, and rule `{rule}` decides "
+                f"{decision.runner} for {config.model_config.model}: start it in a process of its own"
+            )
 
     def _enforce(self) -> None:
         """Put the switch back to what was decided, if anything has changed it since."""
@@ -111,6 +127,8 @@ class Guard:
         """Check and record which runner a process will use. Raises `GuardError` on a difference."""
         if config.model_config is None:
             return
+        if role == "front-end" and self._operator_env is not None and self.verdict is not None:
+            self._check_next_model(config, self.verdict)
         used: Runner = "v2" if config.use_v2_model_runner else "v1"
         parallel = config.parallel_config
         local = getattr(parallel, "data_parallel_size_local", None)
@@ -142,18 +160,21 @@ class Guard:
             vllm=_running_release(),
             **details,
         )
-        if self.folder is not None:
-            append_record(self.folder, record)
+        self._keep(record)
         if used != verdict.runner:
             where = f" ({record.module})" if record.module else ""
             raise GuardError(
                 f"{role} uses model runner {used}{where}, and {verdict.who} decided {verdict.runner}: stopping"
             )
 
-
-def _refused(decision: Decision) -> str:
-    messages = "; ".join(e.message for e in decision.errors)
-    return f"runnerctl refuses to start this engine: {messages}"
+    def _keep(self, record: Record) -> None:
+        """Leave the record. A folder that cannot be written costs the record, not the engine: `attest` misses it."""
+        if self.folder is None:
+            return
+        try:
+            append_record(self.folder, record)
+        except OSError as error:
+            logger.error("runnerctl: no attestation of %s in %s: %s", record.role, self.folder, error)
 
 
 def _running_release() -> str:
@@ -162,7 +183,9 @@ def _running_release() -> str:
     return str(vllm.__version__)
 
 
-def _base_release(version: str) -> str:
-    from packaging.version import Version
-
-    return Version(version).base_version
+def _same_release(running: str, compiled: str) -> bool:
+    """Local and post releases are the release they are built from; a development version is only itself."""
+    ours, theirs = Version(running), Version(compiled)
+    if ours.is_devrelease or theirs.is_devrelease:
+        return ours.public == theirs.public
+    return ours.base_version == theirs.base_version

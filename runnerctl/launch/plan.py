@@ -106,7 +106,10 @@ def make_plan(
     Raises `ConflictingRules` when the policies cannot be compiled.
     """
     platform = str(gathered.document.get("platform", "cuda"))
-    artifact = compile_policy(policies, engine, platform=platform, names=names, version=__version__)
+    vllm = str(gathered.document["vllm"])
+    artifact = compile_policy(
+        policies, engine, platform=platform, names=names, vllm=vllm, version=__version__
+    )
     # Left over from an outer launch: another engine's policy and verdict are not this one's.
     operator = {n: v for n, v in merged(layers).items() if not n.startswith(PREFIX)}
     if deferred:

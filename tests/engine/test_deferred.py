@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+import subprocess
+from pathlib import Path
 
 import pytest
 
 from tests.engine.conftest import Engine
 from tests.engine.test_serve import SWITCH, policy_text, roles
+from tools.tiny_model import write_model
 
 LLM_SCRIPT = """
 from vllm import LLM, SamplingParams
@@ -108,11 +110,9 @@ def test_the_frozenset_is_seen_inside_a_real_process(engine_028: Engine, runner:
     assert "'DeepseekV2ForCausalLM'" in shown  # the release's own stay
 
 
-def test_a_policy_for_another_release_stops_the_process(engine_028: Engine, tmp_path: Any) -> None:
+def test_a_policy_for_another_release_stops_the_process(engine_028: Engine, tmp_path: Path) -> None:
     artifact = tmp_path / "for-0.32.0.json"
     policy = engine_028.policy(policy_text("v1"))
-    import subprocess
-
     subprocess.run(
         [engine_028.bin / "runnerctl", "compile", "-p", policy, "--vllm", "0.32.0", "-o", artifact],
         check=True,
@@ -128,3 +128,36 @@ def test_a_policy_for_another_release_stops_the_process(engine_028: Engine, tmp_
     assert done.returncode != 0
     assert "the compiled policy is for vLLM 0.32.0" in done.stderr
     assert SWITCH not in done.stdout
+
+
+TWO_MODELS = """
+from vllm import EngineArgs
+
+for model in {models!r}:
+    EngineArgs(model=model, load_format="dummy", dtype="float32", max_model_len=128).create_engine_config()
+    print("BUILT", model)
+"""
+
+
+def test_a_second_model_that_needs_another_runner_is_stopped(engine_028: Engine, tmp_path: Path) -> None:
+    mistral = tmp_path / "tiny-mistral"
+    write_model(mistral, "MistralForCausalLM")
+    text = (
+        policy_text("v1")
+        + """
+  - id: mistral-needs-v2
+    match: {architectures: [MistralForCausalLM]}
+    runner: v2
+    enforce: require
+"""
+    )
+    path = engine_028.script(TWO_MODELS.format(models=[str(engine_028.model), str(mistral)]))
+    # This machine has no Triton; told that it has, the policy can be followed for the second model alone.
+    done = engine_028.launch(
+        *("--policy", engine_028.policy(text), "--defer", "--set", "has_triton=true"),
+        *("--", "python", path),
+    )
+    assert done.returncode != 0
+    assert done.stdout.count("BUILT") == 1
+    assert "rule `mistral-needs-v2` decides v2" in done.stderr
+    assert "start it in a process of its own" in done.stderr
