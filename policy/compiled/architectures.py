@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable, Sequence
 
 from policy.engine.release import EngineRelease
@@ -27,8 +28,9 @@ def is_static(match: Match) -> bool:
     return all(leaf.path in STATIC_PATHS for leaf in match.leaves())
 
 
+@functools.lru_cache(maxsize=64)
 def default_v2_architectures(
-    policies: PolicySet, engine: EngineRelease, platform: str, names: Iterable[str]
+    policies: PolicySet, engine: EngineRelease, platform: str, names: tuple[str, ...]
 ) -> tuple[str, ...] | None:
     """The release's own set, plus what the policy gives to V2, minus what it gives to V1, sorted.
 

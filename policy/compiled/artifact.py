@@ -6,7 +6,7 @@ import hashlib
 import json
 import os
 import tempfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -50,7 +50,7 @@ def compile_policy(
     engine: EngineRelease,
     *,
     platform: str,
-    names: Iterable[str],
+    names: tuple[str, ...],
     vllm: str,
     version: str,
 ) -> dict[str, Any]:

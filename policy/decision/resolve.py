@@ -44,7 +44,7 @@ def resolve(
     facts: Facts,
     *,
     layers: Layers | None = None,
-    names: Sequence[str] = (),
+    names: tuple[str, ...] = (),
     reasons: Mapping[str, str] | None = None,
     strict_env: bool = False,
     today: date | None = None,
@@ -77,7 +77,7 @@ def resolve(
 
 
 def _with_architectures(
-    decision: Decision, policies: PolicySet, engine: EngineRelease, facts: Facts, names: Sequence[str]
+    decision: Decision, policies: PolicySet, engine: EngineRelease, facts: Facts, names: tuple[str, ...]
 ) -> Decision:
     if engine.default_v2_architectures is None:
         return decision

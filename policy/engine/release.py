@@ -11,7 +11,7 @@ from policy.document.diagnostic import DocumentError
 from policy.document.source import Document
 from policy.facts.facts import ABSENT, Facts
 from policy.facts.fields import Field
-from policy.rules.match import Match
+from policy.rules.match import Equal, Leaf, Match
 from policy.rules.read_match import MatchReader
 
 __all__ = ["RUNNERS", "Choice", "EngineRelease", "Gap", "Runner", "other", "worded"]
@@ -93,7 +93,11 @@ class EngineRelease:
         for runner in RUNNERS:
             for gap in (*self.unsupported[runner], *self.refused[runner]):
                 yield gap.match
-        yield from (self.default_v2_architectures or {}).values()
+        listed = self.default_v2_architectures or {}
+        yield from listed.values()
+        if listed:
+            # What `default_v2_architecture` tells apart.
+            yield Leaf("model_config.architectures", tuple(Equal(name) for name in listed))
 
 
 def other(runner: Runner) -> Runner:

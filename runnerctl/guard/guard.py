@@ -84,7 +84,10 @@ class Guard:
         """The decision for a config under what the operator set. Raises `GuardError` when there is no runner."""
         environ = self._operator_env or {}
         facts = read_config_facts(config, self.policy, environ, json.loads(environ.get(FACTS, "{}")))
-        decision = resolve(self.policy.policies, self.policy.engine, Facts(facts), today=date.today())
+        layers = [("process environment", environ)]
+        decision = resolve(
+            self.policy.policies, self.policy.engine, Facts(facts), layers=layers, today=date.today()
+        )
         if decision.status != "ok":
             messages = "; ".join(e.message for e in decision.errors)
             raise GuardError(f"runnerctl refuses to start this engine: {messages}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 from pathlib import Path
 
@@ -161,3 +162,29 @@ def test_a_second_model_that_needs_another_runner_is_stopped(engine_028: Engine,
     assert done.stdout.count("BUILT") == 1
     assert "rule `mistral-needs-v2` decides v2" in done.stderr
     assert "start it in a process of its own" in done.stderr
+
+
+SHOWS_THE_FACTS = """
+import json, os
+from policy.compiled.artifact import load_artifact
+from runnerctl.guard.config_facts import read_config_facts
+from vllm import EngineArgs
+
+config = EngineArgs(model={model!r}, load_format="dummy", dtype="float32", max_model_len=128).create_engine_config()
+facts = read_config_facts(config, load_artifact(os.environ["RUNNERCTL_COMPILED_POLICY"]), os.environ, {{}})
+print("FACTS", json.dumps({{**facts, "env": {{}}}}))
+"""
+
+
+def test_what_the_release_itself_decides_by_is_read_from_the_config(engine: Engine) -> None:
+    path = engine.script(SHOWS_THE_FACTS.format(model=str(engine.model)))
+    done = engine.launch("--no-policy", "--defer", "--", "python", path)
+    assert done.returncode == 0, done.stderr
+    line = next(line for line in done.stdout.splitlines() if line.startswith("FACTS"))
+    facts = json.loads(line.removeprefix("FACTS "))
+    assert (facts["platform"], facts["has_triton"]) == ("cpu", False)
+    if engine.release == "0.28.0":
+        # No rule names an architecture here: the release's own set does.
+        assert facts["model_config"]["architectures"] == ["LlamaForCausalLM"]
+        assert facts["model_config"]["is_moe"] is False
+        assert facts["model_config"]["runner_type"] == "generate"
