@@ -6,13 +6,16 @@ The first `force_v1_runner` (vLLM PR 43458) built `{"VLLM_USE_V2_MODEL_RUNNER": 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from policy.facts.fields import SWITCH
 
-__all__ = ["LAYERS", "Environment", "Override", "merge_layers", "same_variable"]
+__all__ = ["LAYERS", "Environment", "Override", "merge_layers", "same_variable", "shown"]
+
+_SECRET = re.compile(r"TOKEN|SECRET|PASSW|API_?KEY|ACCESS_?KEY|CREDENTIAL|PRIVATE", re.IGNORECASE)
 
 # Each layer over the one before.
 LAYERS = ("policy env", "process environment", "--env-file", "--env", "rule env", "forced switch")
@@ -27,6 +30,11 @@ class Override:
     source: str
     replaced_by: str | None
     by: str
+
+    def shown(self) -> Override:
+        """The same with a secret's values hidden."""
+        new = None if self.replaced_by is None else shown(self.name, self.replaced_by)
+        return replace(self, value=shown(self.name, self.value), replaced_by=new)
 
     def as_json(self) -> dict[str, Any]:
         return {
@@ -45,6 +53,11 @@ class Environment:
     variables: Mapping[str, str]
     sources: Mapping[str, str]
     overrides: tuple[Override, ...] = field(default=())
+
+
+def shown(name: str, value: str) -> str:
+    """The value as it may be shown: that of a variable that looks like a secret is hidden."""
+    return "****" if _SECRET.search(name) and value else value
 
 
 def same_variable(name: str, other: str) -> bool:

@@ -4,23 +4,26 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 from policy.engine.release import EngineRelease
 from policy.facts.facts import Facts
 from policy.rules.match import Equal, Match
 from policy.rules.policy_set import PolicySet, Rule
 
-__all__ = ["ConflictingRules", "default_v2_architectures", "is_static"]
+__all__ = ["ArchitectureSet", "default_v2_architectures", "is_static"]
 
 ARCHITECTURES = "model_config.architectures"
 # Rules that ask for more than this are settled for the deployment at hand and do not enter the set.
 STATIC_PATHS = frozenset({ARCHITECTURES, "vllm", "platform"})
 
 
-class ConflictingRules(ValueError):  # noqa: N818  (named for what it reports)
-    """Two rules of the same rank want different runners for one architecture."""
+@dataclass(frozen=True, slots=True)
+class ArchitectureSet:
+    """The set, sorted, and the clashes of rules over architectures, which are left as the release has them."""
 
-    code = "conflicting-rules"
+    architectures: tuple[str, ...]
+    conflicts: tuple[str, ...] = ()
 
 
 def is_static(match: Match) -> bool:
@@ -31,27 +34,29 @@ def is_static(match: Match) -> bool:
 @functools.lru_cache(maxsize=64)
 def default_v2_architectures(
     policies: PolicySet, engine: EngineRelease, platform: str, names: tuple[str, ...]
-) -> tuple[str, ...] | None:
-    """The release's own set, plus what the policy gives to V2, minus what it gives to V1, sorted.
+) -> ArchitectureSet | None:
+    """The release's own set, plus what the policy gives to V2, minus what it gives to V1.
 
     `names` are the architectures that the release registers, over which globs expand; names that rules spell
-    out may be out-of-tree. None where the release has no such set. Raises `ConflictingRules`.
+    out may be out-of-tree. None where the release has no such set.
     """
     own = engine.default_v2_architectures
     if own is None:
         return None
     rules = [rule for rule in policies.rules if is_static(rule.match)]
     candidates = {*own, *(names if rules else ()), *_spelled_out(rules)}
-    chosen = set()
-    for name in candidates:
+    chosen, conflicts = set(), []
+    for name in sorted(candidates):
         facts = Facts(
             {"vllm": engine.release, "platform": platform, "model_config": {"architectures": [name]}}
         )
-        wish = _wish(name, [rule for rule in rules if rule.match.value(facts)])
+        wish, conflict = _wish(name, [rule for rule in rules if rule.match.value(facts)])
+        if conflict:
+            conflicts.append(conflict)
         listed = name in own and own[name].value(facts) is True
         if wish == "v2" or (wish != "v1" and listed):
             chosen.add(name)
-    return tuple(sorted(chosen))
+    return ArchitectureSet(tuple(sorted(chosen)), tuple(conflicts))
 
 
 def _spelled_out(rules: Iterable[Rule]) -> set[str]:
@@ -65,20 +70,20 @@ def _spelled_out(rules: Iterable[Rule]) -> set[str]:
     }
 
 
-def _wish(name: str, rules: Sequence[Rule]) -> str | None:
-    """What the rules that match one architecture want; `rules` come with the one that decides first."""
+def _wish(name: str, rules: Sequence[Rule]) -> tuple[str | None, str | None]:
+    """What the rules that match one architecture want, or how they clash; the one that decides comes first."""
     if not rules:
-        return None
+        return None, None
     first = rules[0]
     for rule in rules[1:]:
-        if (rule.enforce, rule.priority if rule.enforce == "prefer" else 0) != (
-            first.enforce,
-            first.priority if first.enforce == "prefer" else 0,
-        ):
-            continue
-        if rule.runner != first.runner:
-            raise ConflictingRules(
+        if rule.runner != first.runner and _weight(rule) == _weight(first):
+            return None, (
                 f"rules `{first.id}` ({first.location}) and `{rule.id}` ({rule.location}) both {first.enforce} "
                 f"a runner for {name}, and not the same: {first.runner} and {rule.runner}"
             )
-    return first.runner
+    return first.runner, None
+
+
+def _weight(rule: Rule) -> tuple[str, int]:
+    """Rules of one weight cannot outrank each other; among `require` priority does not count."""
+    return rule.enforce, rule.priority if rule.enforce == "prefer" else 0

@@ -57,15 +57,15 @@ def compile_policy(
     """The artifact as JSON values; equal input gives equal bytes. `vllm` is the version that will run, which
     `engine` describes or is assumed to; `version` is that of runnerctl.
 
-    Raises `ConflictingRules` when two rules want different runners for one architecture.
+    Architectures over which rules clash are left as the release has them.
     """
-    architectures = default_v2_architectures(policies, engine, platform, names)
+    found = default_v2_architectures(policies, engine, platform, names)
     content = {
         "apiVersion": API_VERSION,
         "kind": KIND,
         "vllm": Version(vllm).public,
         "platform": platform,
-        "default_v2_architectures": None if architectures is None else list(architectures),
+        "default_v2_architectures": None if found is None else list(found.architectures),
         "env": dict(policies.env),
         "rules": [_rule_data(rule) for rule in policies.rules],
         "policies": [{"name": f.name, "owner": f.owner, "sha256": f.digest} for f in policies.files],

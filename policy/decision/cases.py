@@ -4,21 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import combinations
+from itertools import combinations, permutations
 from typing import Any
 
 from packaging.specifiers import SpecifierSet
 
 from policy.decision.decision import Decision, Failure
-from policy.decision.serving import Undecided
+from policy.decision.serving import SWITCH_PATH, SWITCH_VALUES, Undecided
 from policy.facts.facts import UNKNOWN, Facts
 from policy.facts.fields import OPEN_MAPPINGS, field
-from policy.rules.match import Compare, Differs, Equal, Glob, Match, Release, Test
+from policy.rules.match import Compare, Differs, Equal, Glob, Match, Release, Test, is_glob
 
 __all__ = ["settle"]
 
 # Each case is one full resolution. Past this many the honest answer is that it was not settled.
 MAX_CASES = 20_000
+# Sharing a text among three globs costs the cube of their number.
+MOST_TRIPLES = 8
 # An architecture that no rule names stands for all the others.
 UNNAMED = "SomeArchitectureThatNoRuleNames"
 
@@ -102,7 +104,7 @@ def _types(path: str) -> tuple[str, ...]:
     return known.types if known else ("string", "null")
 
 
-def _values(path: str, types: Sequence[str], enum: Sequence[Any], tests: Iterable[Test]) -> list[Any]:
+def _values(path: str, types: Sequence[str], enum: Sequence[Any], tests: Sequence[Test]) -> list[Any]:
     """Values of which every value of the fact behaves like one, under these tests."""
     named = _named(tests)
     if "array" in types:
@@ -116,28 +118,43 @@ def _values(path: str, types: Sequence[str], enum: Sequence[Any], tests: Iterabl
     elif {"integer", "number"} & set(types):
         numbers = sorted({v for v in named if isinstance(v, (int, float)) and not isinstance(v, bool)} | {1})
         values = sorted({v + step for v in numbers for step in (-1, 0, 1)})
+    elif path == SWITCH_PATH:
+        values = [*(str(v) for v in named), *SWITCH_VALUES.values(), UNNAMED]
     else:
         values = [*(str(v) for v in named), "some value that no rule names"]
     nullable = "null" in types or path.partition(".")[0] in OPEN_MAPPINGS
     return [*values, None] if nullable else values
 
 
-def _named(tests: Iterable[Test]) -> list[Any]:
-    """The values that the tests name, with an example for each glob and each end of a version range."""
+def _named(tests: Sequence[Test]) -> list[Any]:
+    """The values that the tests name, with examples for globs, one by one and together, and for version ranges."""
     found: dict[Any, None] = {}
+    globs: dict[str, None] = {}
     for test in tests:
-        if isinstance(test, (Equal, Differs)):
+        if isinstance(test, Glob) or (isinstance(test, Differs) and is_glob(test.value)):
+            globs[str(test.pattern if isinstance(test, Glob) else test.value)] = None
+        elif isinstance(test, (Equal, Differs)):
             found[test.value] = None
         elif isinstance(test, Compare):
             found[int(test.bound) if float(test.bound).is_integer() else test.bound] = None
-        elif isinstance(test, Glob):
-            found[test.pattern.replace("*", "").replace("?", "x")] = None
-            found[test.pattern.replace("*", "x").replace("?", "x")] = None
         elif isinstance(test, Release):
             for specifier in SpecifierSet(test.specifier):
                 version = specifier.version.removesuffix(".*")
                 found.update(dict.fromkeys((f"{version}.dev0", version, f"{version}.1", "0", "99999")))
+    found.update(dict.fromkeys(_shared(list(globs)[:24])))
     return list(found)
+
+
+def _shared(globs: Sequence[str]) -> Iterator[str]:
+    """Texts that match each glob alone, and those that two or three of them share if any text does."""
+    for glob in globs:
+        yield glob.replace("*", "").replace("?", "x")
+        yield glob.replace("*", "x").replace("?", "x")
+    for some in (*permutations(globs, 2), *(permutations(globs, 3) if len(globs) <= MOST_TRIPLES else ())):
+        text = "*"
+        for glob in some:  # each fills the first star of the one before: `a*` and `*b` give `ab`
+            text = text.replace("*", glob, 1)
+        yield text.replace("*", "").replace("?", "x")
 
 
 def _agreed(cases: Sequence[Decision], split: Iterable[str]) -> Decision:

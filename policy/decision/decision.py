@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from policy.engine.release import Runner
-from policy.environment import Override
+from policy.environment import Override, shown
 
 __all__ = ["DecidedBy", "Decision", "Failure", "Layer", "Status"]
 
@@ -66,6 +66,14 @@ class Decision:
     warnings: tuple[str, ...] = ()
     missing_facts: tuple[str, ...] = ()
     errors: tuple[Failure, ...] = ()
+
+    def shown(self) -> Decision:
+        """The decision as people and log files may see it: values of variables that look like secrets are hidden."""
+        return replace(
+            self,
+            env_set={name: shown(name, value) for name, value in self.env_set.items()},
+            overrides=tuple(o.shown() for o in self.overrides),
+        )
 
     @property
     def answer(self) -> tuple[Any, ...]:

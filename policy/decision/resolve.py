@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from datetime import date
 from typing import Literal
 
-from policy.compiled.architectures import ConflictingRules, default_v2_architectures
+from policy.compiled.architectures import default_v2_architectures
 from policy.decision.cases import settle
 from policy.decision.decision import DecidedBy, Decision, Failure
 from policy.decision.serving import (
@@ -82,14 +82,14 @@ def _with_architectures(
     if engine.default_v2_architectures is None:
         return decision
     platform = facts.value("platform")
-    try:
-        found = default_v2_architectures(
-            policies, engine, platform if isinstance(platform, str) else "cuda", names
-        )
-    except ConflictingRules as conflict:
-        failure = Failure(conflict.code, str(conflict))
-        return replace(decision, status="error", runner=None, errors=(*decision.errors, failure))
-    return replace(decision, default_v2_architectures=found)
+    found = default_v2_architectures(
+        policies, engine, platform if isinstance(platform, str) else "cuda", names
+    )
+    if found is None:
+        return decision
+    # Rules that clash over another architecture are `compile`'s business; this deployment's answer stands.
+    warnings = (*decision.warnings, *found.conflicts) if decision.status == "ok" else decision.warnings
+    return replace(decision, default_v2_architectures=found.architectures, warnings=warnings)
 
 
 @dataclass(frozen=True)
@@ -184,7 +184,7 @@ class _Question:
         warnings = [
             f"{SWITCH}={switch.raw} overrules rule `{rule.id}` ({rule.location}), which prefers {rule.runner}"
             for rule in preferred
-            if rule.runner not in (switch.runner, "engine")
+            if self._wish(rule, facts) != switch.runner
         ]
         there = with_switch(facts, switch.runner)
         forced = override(self.engine, there)
@@ -193,6 +193,14 @@ class _Question:
             warnings.append(f"vLLM {self.engine.release} ignores {SWITCH}={switch.raw}: {forced.reason}")
             return self._served(forced.runner, by, there, warnings)
         return self._served(switch.runner, by, there, warnings)
+
+    def _wish(self, rule: Rule, facts: Facts) -> Runner:
+        """The runner that a rule asks for; for `engine`, the one that the release would choose."""
+        return (
+            own_choice(self.engine, with_switch(facts, None)).runner
+            if rule.runner == "engine"
+            else rule.runner
+        )
 
     def _served(self, runner: Runner, by: DecidedBy, there: Facts, warnings: Sequence[str]) -> Decision:
         """A decision that nobody sets anything for, unless the release would refuse it."""
@@ -254,7 +262,7 @@ class _Question:
         forced: bool = True,
     ) -> Decision:
         merged = self._environment(runner, rules, facts, forced=forced)
-        before = facts.document.get("env") or {}
+        before = facts.env
         notes = [*warnings, *self._dated(rules), *self._deprecation(runner, rules)]
         return Decision(
             "ok",
@@ -264,7 +272,7 @@ class _Question:
             {
                 n: v
                 for n, v in sorted(merged.variables.items())
-                if before.get(n) != v or (n == SWITCH and forced)
+                if before.get(n) != v or merged.sources[n] == LAYERS[-1]
             },
             tuple(sorted(self._unset(merged, before, rules))),
             overrides=merged.overrides,
@@ -274,7 +282,7 @@ class _Question:
     def _environment(
         self, runner: Runner, rules: Sequence[Rule], facts: Facts, *, forced: bool
     ) -> Environment:
-        layers = self.layers if self.layers is not None else [("facts env", facts.document.get("env") or {})]
+        layers = self.layers if self.layers is not None else [("facts env", facts.env)]
         rule_env = {name: value for rule in rules for name, value in rule.env.items()}
         unset = bool(rules) and rules[0].runner == "engine"
         value = SWITCH_VALUES[runner] if forced and not unset and self.engine.switch != "none" else None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -11,12 +12,12 @@ from typing import Any
 import jsonschema_rs
 
 from policy.document.diagnostic import Diagnostic, DocumentError, nearest
-from policy.document.source import Document
+from policy.document.source import Document, plain_scalar
 
 __all__ = ["API_VERSION", "SCHEMAS", "check", "load_schema", "raw_scalar", "schema_folder"]
 
 API_VERSION = "runnerctl/v1"
-SCHEMAS = ("policy", "facts", "decision", "compiled-policy", "engine-release")
+SCHEMAS = ("policy", "facts", "decision", "compiled-policy", "engine-release", "upgrade")
 
 _TYPES = {
     "string": "a string",
@@ -139,11 +140,16 @@ def _wrong_type(
 
 
 def raw_scalar(document: Document, path: Sequence[str | int]) -> str:
-    """The unquoted scalar at `path` as it stands in the file: 0.10 must not be echoed as 0.1."""
+    """The unquoted scalar at `path` as it stands in the file: 0.10 must not be echoed as 0.1.
+
+    Where the text there is something else (an anchor, a value that was never text), the value itself.
+    """
+    value = _value_at(document.data, path)
     location = document.locate(path)
-    line = document.source.text.splitlines()[location.line - 1][location.column - 1 :]
-    word = line.split(" #")[0].strip().rstrip(",]}").strip()
-    return word.split(",")[0].split("}")[0].split("]")[0].strip()
+    lines = document.source.text.splitlines()
+    rest = lines[location.line - 1][location.column - 1 :] if location.line <= len(lines) else ""
+    word = re.split(r"[,\]}]|\s#|\s*$", rest, maxsplit=1)[0].strip()
+    return word if word and plain_scalar(word) == value else json.dumps(value)
 
 
 def _said(value: Any) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -60,6 +60,23 @@ class Document:
         """A document of values that were never text (a compiled policy, a merged release): no positions."""
         return cls(Source(name, ""), data, _Marks(0))
 
+    def spread(self, steps: Mapping[str, Sequence[str]]) -> Document:
+        """The document with each top-level key moved to the path `steps[key]`, positions and all.
+
+        Mappings that meet are merged; the later key wins where they disagree.
+        """
+        data: dict[str, Any] = {}
+        marks = _Marks(self.marks.at)
+        for key, value in self.data.items():
+            at, node = self.marks.keys.get(key, self.marks.at), self.marks.nodes.get(key, self.marks)
+            for step in reversed(steps[key]):
+                above = _Marks(at)
+                above.keys[step], above.nodes[step] = at, node
+                value, node = {step: value}, above  # noqa: PLW2901  (wrapped from the inside out)
+            _merge(data, value)
+            marks.merge(node)
+        return Document(self.source, data, marks)
+
     def locate(self, path: Sequence[str | int], *, key: bool = False) -> Location:
         """Where the node at `path` stands; with `key`, where its key does. The nearest parent if it is absent."""
         node, at = self.marks, self.marks.at
@@ -83,9 +100,29 @@ class _Marks:
         self.nodes: dict[str | int, _Marks] = {}
         self.size = 1
 
+    def merge(self, other: _Marks) -> None:
+        """Take over the children of `other`, merging those that both have."""
+        for step, node in other.nodes.items():
+            mine = self.nodes.get(step)
+            if mine is not None and mine.nodes and node.nodes:
+                mine.merge(node)
+            else:
+                self.nodes[step] = node
+                self.keys[step] = other.keys.get(step, node.at)
+
     def child(self, step: str | int) -> tuple[int, _Marks] | None:
         node = self.nodes.get(step)
         return None if node is None else (self.keys.get(step, node.at), node)
+
+
+def _merge(into: dict[str, Any], value: Mapping[str, Any]) -> None:
+    for key, item in value.items():
+        mine = into.get(key)
+        if isinstance(mine, dict) and isinstance(item, Mapping):
+            into[key] = dict(mine)
+            _merge(into[key], item)
+        else:
+            into[key] = item
 
 
 def read_source(path: str | os.PathLike[str]) -> Source:
@@ -96,7 +133,7 @@ def read_source(path: str | os.PathLike[str]) -> Source:
             raw = file.read(MAX_BYTES + 1)
     except OSError as error:
         reason = (error.strerror or str(error)).lower()
-        raise _error(name, 0, "unreadable-file", f"cannot be read: {reason}") from error
+        raise _error(name, -1, "unreadable-file", f"cannot be read: {reason}") from error
     return Source(name, decode(name, raw))
 
 
@@ -105,14 +142,14 @@ def decode(name: str, raw: bytes) -> str:
     if len(raw) > MAX_BYTES:
         limit = f"the limit is {MAX_BYTES // 1024 // 1024} MiB"
         raise _error(
-            name, 0, "file-too-large", f"the file is too large: {limit}", "split it into several files"
+            name, -1, "file-too-large", f"the file is too large: {limit}", "split it into several files"
         )
     try:
         return raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        before = raw[: error.start]
-        line = before.count(b"\n")
-        column = error.start - (before.rfind(b"\n") + 1)
+        before = raw[: error.start].decode("utf-8-sig")
+        line = before.count("\n")
+        column = len(before) - (before.rfind("\n") + 1)
         message = f"the file is not UTF-8: byte 0x{raw[error.start]:02x}"
         raise _error(name, line * _LINE + column, "not-utf-8", message, "save it as UTF-8") from error
 
@@ -123,7 +160,7 @@ def parse(source: Source) -> Document:
 
 
 def _error(name: str, at: int, code: str, message: str, help_: str = "") -> DocumentError:
-    location = Location(name, at // _LINE + 1, at % _LINE + 1) if at else Location(name)
+    location = Location(name) if at < 0 else Location(name, at // _LINE + 1, at % _LINE + 1)
     return DocumentError([Diagnostic(location, code, message, help_)])
 
 

@@ -39,7 +39,11 @@ class Catalog:
     @functools.cached_property
     def releases(self) -> tuple[str, ...]:
         """Every release that is described, oldest first."""
-        names = (path.name.removesuffix(".yaml") for path in (self.folder / "releases").glob("*.yaml"))
+        names = [path.stem for path in (self.folder / "releases").glob("*.yaml")]
+        for name in names:
+            if not _is_version(name):
+                message = f"`{name}` is not a release: a release file is named after its release"
+                raise DocumentError([Diagnostic(_location(self.folder, name), "wrong-name", message)])
         return tuple(sorted(names, key=Version))
 
     def find(self, version: str, assume: str | None = None) -> EngineRelease | UnknownRelease:
@@ -63,14 +67,14 @@ class Catalog:
         except InvalidVersion as error:
             message = f"`{version}` is not a release: a release is a PEP 440 version such as 0.23.0"
             raise InputError(message) from error
-        name = str(Version(parsed.base_version))
-        known = {str(Version(r)): r for r in self.releases}
+        base = Version(parsed.base_version)
+        known = {Version(r): r for r in self.releases}
         if parsed.dev is not None:
             older = [r for r in self.releases if Version(r) < parsed]
             reason = "a development version may hold any commit between two releases"
             return UnknownRelease(version, reason, older[-1] if older else None)
-        if name in known:
-            return self.load(known[name])
+        if base in known:
+            return self.load(known[base])
         older = [r for r in self.releases if Version(r) < parsed]
         if not older:
             return UnknownRelease(version, f"the catalog begins with {self.releases[0]}", self.releases[0])
@@ -100,6 +104,10 @@ class Catalog:
         for patch in reversed(patches):
             merged = merge_patch(merged, patch)
         merged.pop("base", None)
+        for needed in ("switch", "choice", "unsupported", "refused"):
+            if needed not in merged:
+                message = f"neither this release nor one that it stands on has `{needed}`"
+                raise DocumentError([Diagnostic(_location(self.folder, release), "missing-field", message)])
         return merged
 
     def _patch(self, release: str) -> dict[str, Any]:
@@ -123,6 +131,14 @@ class Catalog:
 
 def _location(folder: Path, release: str) -> Location:
     return Location(str(folder / "releases" / f"{release}.yaml"))
+
+
+def _is_version(text: str) -> bool:
+    try:
+        Version(text)
+    except InvalidVersion:
+        return False
+    return True
 
 
 def merge_patch(target: Any, patch: Any) -> Any:

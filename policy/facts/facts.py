@@ -12,7 +12,7 @@ from policy.document.source import Document
 from policy.facts.fields import NO_DEFAULT, OPEN_MAPPINGS, SHORT_NAMES, expand, field, field_paths, suggest
 from policy.facts.reading import Reading
 
-__all__ = ["ABSENT", "UNKNOWN", "Facts", "facts_from_document", "merge_facts", "nest"]
+__all__ = ["ABSENT", "UNKNOWN", "Facts", "check_unknown", "facts_from_document", "merge_facts", "nest"]
 
 
 class _Absent:
@@ -46,6 +46,11 @@ class Facts:
         self._document = document
         self._given_unknown: frozenset[str] = frozenset(expand(p) for p in document.get("unknown", ()))
         self._cache: dict[str, Any] = {}
+
+    @property
+    def env(self) -> dict[str, str]:
+        """The environment variables that are set."""
+        return {name: value for name, value in (self._document.get("env") or {}).items() if value is not None}
 
     @property
     def document(self) -> Mapping[str, Any]:
@@ -106,7 +111,7 @@ class Facts:
     def _entry(self, mapping: str, name: str, path: str) -> Any:
         entries = self._document.get(mapping) or {}
         if name in entries:
-            return entries[name]
+            return ABSENT if entries[name] is None else entries[name]
         if mapping == "packages":
             wanted = canonical_name(name)
             for given, version in entries.items():
@@ -118,16 +123,12 @@ class Facts:
         """The same facts with another value at `path`; None takes the value away (off, not set)."""
         document = dict(self._document)
         document["unknown"] = [p for p in document.get("unknown", ()) if expand(p) != path]
-        head, _, rest = path.partition(".")
-        steps = [head, rest] if head in OPEN_MAPPINGS and rest else path.split(".")
+        steps = _steps(path)
         node = document
         for step in steps[:-1]:
             node[step] = dict(node.get(step) or {})
             node = node[step]
-        if value is None and head in OPEN_MAPPINGS:
-            node.pop(steps[-1], None)
-        else:
-            node[steps[-1]] = value
+        node[steps[-1]] = value
         return Facts(document)
 
     def open_object(self, path: str) -> Facts:
@@ -187,9 +188,7 @@ def nest(entries: Mapping[str, Any]) -> dict[str, Any]:
     """A nested facts document from entries whose keys may be dotted paths or short names."""
     document: dict[str, Any] = {}
     for key, value in entries.items():
-        path = expand(key)
-        head, _, rest = path.partition(".")
-        steps = [head, rest] if head in OPEN_MAPPINGS and rest else path.split(".")
+        steps = _steps(expand(key))
         node = document
         for step in steps[:-1]:
             below = node.get(step)
@@ -240,16 +239,43 @@ def _given(document: Mapping[str, Any], path: str) -> bool:
 
 
 def facts_from_document(document: Document) -> dict[str, Any]:
-    """The nested facts of a facts file. Raises `DocumentError` for unknown names and wrong types."""
-    findings: list[Diagnostic] = []
-    if isinstance(document.data, Mapping):
-        for key in document.data:
-            if "." in key and field(expand(key)) is None:
-                location = document.locate([key], key=True)
-                findings.append(Diagnostic(location, "unknown-fact", f"unknown fact `{key}`", suggest(key)))
+    """The nested facts of a facts file. Raises `DocumentError` for unknown names, wrong types and contradictions."""
+    if isinstance(document.data, Mapping) and any("." in key or key in SHORT_NAMES for key in document.data):
+        document = _nested(document)
+    check(document, "facts")
+    check_unknown(document)
+    return dict(document.data)
+
+
+def check_unknown(document: Document) -> None:
+    """Raise `DocumentError` where `unknown` lists what is no fact: a typing error there would turn into a guess."""
+    findings = [
+        Diagnostic(document.locate(["unknown", i]), "unknown-fact", f"unknown fact `{path}`", suggest(path))
+        for i, path in enumerate(document.data.get("unknown", ()))
+        if path not in OPEN_MAPPINGS and field(expand(path)) is None
+    ]
     if findings:
         raise DocumentError(findings)
-    dotted = isinstance(document.data, Mapping) and any("." in k or k in SHORT_NAMES for k in document.data)
-    nested = Document(document.source, nest(document.data), document.marks) if dotted else document
-    check(nested, "facts")
-    return dict(nested.data)
+
+
+def _nested(document: Document) -> Document:
+    """The document with dotted keys and short names spread out, each value still knowing its place."""
+    findings = []
+    for key in document.data:
+        path = expand(key)
+        location = document.locate([key], key=True)
+        if "." in key and field(path) is None:
+            findings.append(Diagnostic(location, "unknown-fact", f"unknown fact `{key}`", suggest(key)))
+            continue
+        for other, value in document.data.items():
+            if other != key and path.startswith(expand(other) + ".") and not isinstance(value, Mapping):
+                message = f"`{key}` and `{other}` contradict each other"
+                findings.append(Diagnostic(location, "contradiction", message, f"`{other}` is not a mapping"))
+    if findings:
+        raise DocumentError(findings)
+    return document.spread({key: _steps(expand(key)) for key in document.data})
+
+
+def _steps(path: str) -> list[str]:
+    head, _, rest = path.partition(".")
+    return [head, rest] if head in OPEN_MAPPINGS and rest else path.split(".")

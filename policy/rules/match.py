@@ -10,7 +10,7 @@ import functools
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeGuard
 
 from packaging.specifiers import SpecifierSet
 from packaging.version import InvalidVersion, Version
@@ -50,12 +50,13 @@ class Equal:
 
 @dataclass(frozen=True, slots=True)
 class Differs:
-    """There is a value, or an element of a list, that is not this one."""
+    """There is a value, or an element of a list, that is not this one, or does not match this glob."""
 
     value: Scalar
 
     def holds(self, given: Any) -> bool:
-        return not Equal(self.value).holds(given)
+        other = Glob(self.value) if is_glob(self.value) else Equal(self.value)
+        return not other.holds(given)
 
     def __str__(self) -> str:
         return f"not {_said(self.value)}"
@@ -199,12 +200,12 @@ Match = Leaf | All | Any_ | Not
 
 
 def unknown_facts(match: Match, facts: Facts) -> tuple[str, ...]:
-    """The facts that keep `match` from being true or false, in the order in which it asks for them."""
+    """The facts that keep `match` from being true or false, sorted: the order of a match never counts."""
     found: dict[str, None] = {}
     for leaf in match.leaves():
         if facts.value(leaf.path) is UNKNOWN:
             found.update(dict.fromkeys(facts.unknown_inputs(leaf.path)))
-    return tuple(found)
+    return tuple(sorted(found))
 
 
 def failing_term(match: Match, facts: Facts) -> Match | None:
@@ -217,6 +218,11 @@ def failing_term(match: Match, facts: Facts) -> Match | None:
             if term.value(facts) is held:
                 return failing_term(term, facts) or term
     return match
+
+
+def is_glob(value: Scalar) -> TypeGuard[str]:
+    """Whether a scalar of a document is a pattern."""
+    return isinstance(value, str) and ("*" in value or "?" in value)
 
 
 def _holds(test: Test, given: Any) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -73,6 +74,7 @@ class PolicyFile:
     tests: tuple[PolicyTest, ...]
     source: str
     digest: str
+    env_locations: Mapping[str, Location] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False)  # compared, and cached by, identity
@@ -108,16 +110,20 @@ def load_policies(paths: Sequence[str | Path]) -> PolicySet:
 
 def policy_paths(given: str | Path) -> list[Path]:
     """The policy files that a path stands for. Raises `DocumentError` when a folder holds none."""
+    if not os.fspath(given):
+        raise DocumentError([Diagnostic(Location("--policy"), "no-policy", "the path is empty")])
     path = Path(given)
     if not path.is_dir():
         return [path]
-    found = sorted(
-        p for p in path.rglob("*") if p.suffix in (".yaml", ".yml") and not p.stem.endswith("_test")
-    )
+    found = sorted(p for p in path.rglob("*") if _is_policy(p))
     if not found:
         location = Location(str(given))
         raise DocumentError([Diagnostic(location, "no-policy", "the folder holds no policy file (`*.yaml`)")])
     return found
+
+
+def _is_policy(path: Path) -> bool:
+    return path.suffix in (".yaml", ".yml") and not path.stem.endswith("_test") and path.is_file()
 
 
 def compose(files: Iterable[PolicyFile]) -> PolicySet:
@@ -149,8 +155,8 @@ def _clashing_env(files: Sequence[PolicyFile]) -> Iterator[Diagnostic]:
             known = first.setdefault(name, (value, file))
             if known[0] != value:
                 message = f"two policies set `{name}` to different values"
-                help_ = f"the other is in {known[1].source}"
-                yield Diagnostic(Location(file.source), "conflicting-env", message, help_)
+                help_ = f"the other is at {known[1].env_locations[name]}"
+                yield Diagnostic(file.env_locations[name], "conflicting-env", message, help_)
 
 
 def _location(text: str) -> Location:
@@ -174,6 +180,7 @@ def read_policy(document: Document) -> PolicyFile:
         tests=tuple(_tests(document)),
         source=document.source.name,
         digest=hashlib.sha256(document.source.text.encode()).hexdigest(),
+        env_locations={name: document.locate(["env", name], key=True) for name in data.get("env", {})},
     )
     findings.extend(_clashing_ids([file]))
     if findings:

@@ -26,6 +26,7 @@ from policy.rules.match import (
     Release,
     Scalar,
     Test,
+    is_glob,
 )
 
 __all__ = ["MatchReader"]
@@ -142,7 +143,7 @@ class MatchReader:
             help_ = self._quote(at) if "string" in accepted else ""
             self._find(at, "wrong-type", f"`{known.path}` takes {wanted}, not `{self._raw(at)}`", help_)
             return None
-        if isinstance(value, str) and ("*" in value or "?" in value):
+        if is_glob(value):
             return Glob(value)
         if known.enum and value not in known.enum:
             options = ", ".join(f"`{o}`" for o in known.enum if o is not None)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import date
 from typing import IO, Any
 
@@ -13,7 +13,7 @@ from policy.decision import resolve as decide
 from policy.document.schema import check
 from policy.document.source import Document
 from policy.engine import Catalog, EngineRelease
-from policy.facts.facts import Facts, nest
+from policy.facts.facts import Facts, check_unknown, nest
 from policy.input_error import InputError
 from policy.rules.policy_set import PolicySet
 from runnerctl.cli.exits import ExitCode, UsageError, exit_code_of
@@ -80,6 +80,7 @@ class _Batch:
         try:
             entry = _entry(line)
             identifier = entry.get("id")
+            _check_fields(entry)
             decision = self.decide(entry)
             code = exit_code_of(decision.status)
         except InputError as error:
@@ -94,7 +95,9 @@ class _Batch:
             raise LineError("`facts` is not a mapping")
         if any("." in key or key == "architectures" for key in facts):
             facts = nest(facts)
-        check(Document.unmarked("facts", facts), "facts")
+        document = Document.unmarked("facts", facts)
+        check(document, "facts")
+        check_unknown(document)
         version = entry.get("vllm", facts.get("vllm", self.vllm))
         if version is not None and not isinstance(version, str):
             raise LineError(f"`vllm` is {json.dumps(version)}, not a string; quote it")
@@ -125,7 +128,10 @@ def _entry(line: bytes) -> dict[str, Any]:
         raise LineError(f"not JSON: {str(error).lower()}") from error
     if not isinstance(entry, dict):
         raise LineError("not a JSON object")
+    return entry
+
+
+def _check_fields(entry: Mapping[str, Any]) -> None:
     unknown = set(entry) - {"id", "vllm", "facts"}
     if unknown:
         raise LineError(f"unknown field `{min(unknown)}`; a line is {{id, vllm, facts}}")
-    return entry

@@ -25,15 +25,19 @@ def compile_(
     ] = None,
 ) -> None:
     """Compile policies for one vLLM release into one JSON artifact, reproducible byte for byte."""
-    from policy.compiled.architectures import ConflictingRules
+    from policy.compiled.architectures import default_v2_architectures
     from policy.compiled.artifact import compile_policy, to_text, write_atomically
     from policy.engine import Catalog, EngineRelease
+    from policy.facts.fields import field
     from runnerctl.cli.inputs import read_policies
 
     if not policy:
         raise UsageError("nothing to compile: give --policy FILE")
     if vllm is None:
         raise UsageError("give --vllm RELEASE: an artifact is for one release")
+    known = field("platform")
+    if known is not None and platform not in known.enum:
+        raise UsageError(f"--platform {platform}: one of {', '.join(known.enum)}")
     catalog = Catalog()
     engine = catalog.find(vllm, assume)
     if not isinstance(engine, EngineRelease):
@@ -44,13 +48,14 @@ def compile_(
         raise typer.Exit(ExitCode.UNDETERMINED)
     policies = read_policies(policy, no_policy=False)
     names = catalog.architecture_names(engine.release)
-    try:
-        text = to_text(
-            compile_policy(policies, engine, platform=platform, names=names, vllm=vllm, version=__version__)
-        )
-    except ConflictingRules as conflict:
-        typer.echo(f"{conflict} [{conflict.code}]", err=True)
-        raise typer.Exit(ExitCode.NO) from conflict
+    found = default_v2_architectures(policies, engine, platform, names)
+    if found is not None and found.conflicts:
+        typer.echo("\n".join(f"{conflict} [conflicting-rules]" for conflict in found.conflicts), err=True)
+        raise typer.Exit(ExitCode.NO)
+    artifact = compile_policy(
+        policies, engine, platform=platform, names=names, vllm=vllm, version=__version__
+    )
+    text = to_text(artifact)
     if output == "-":
         typer.echo(text, nl=False)
         return

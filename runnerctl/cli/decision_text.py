@@ -11,8 +11,8 @@ __all__ = ["decision_text", "explanation_text"]
 
 
 def decision_text(decision: Decision) -> str:
-    """The decision in lines, each with its label first."""
-    rows = list(_rows(decision))
+    """The decision in lines, each with its label first; secrets are hidden."""
+    rows = list(_rows(decision.shown()))
     width = max(len(label) for label, _ in rows)
     return "".join(f"{label.ljust(width)}  {text}".rstrip() + "\n" for label, text in rows)
 

@@ -11,8 +11,8 @@ from policy.document.diagnostic import DocumentError
 from policy.document.schema import check
 from policy.document.source import Document, Source, decode, parse, plain_scalar, read_source
 from policy.engine import Catalog
-from policy.facts.facts import facts_from_document, nest
-from policy.facts.fields import expand, field, suggest
+from policy.facts.facts import check_unknown, facts_from_document, nest
+from policy.facts.fields import Field, expand, field, suggest
 from policy.facts.reading import Reading
 from policy.rules.policy_set import PolicySet, load_policies
 from runnerctl.cli.exits import UsageError
@@ -46,19 +46,22 @@ def read_settings(settings: Sequence[str]) -> Reading:
         known = field(expand(path))
         if known is None:
             raise UsageError(f"--set {setting}: unknown fact `{path}`; {suggest(path)}")
-        entries[path] = (
-            text if known.types[0] == "string" and not text.startswith(("[", "{")) else _value(setting, text)
-        )
-        if entries[path] == "null" and "null" in known.types:
-            entries[path] = None
+        entries[path] = text if _is_text(known, text) else _value(setting, text)
     document = nest(entries)
     try:
         check(Document.unmarked("--set", document), "facts")
+        check_unknown(Document.unmarked("--set", document))
     except DocumentError as error:
         raise UsageError(
             "\n".join(f"--set: {d.message}; {d.help}".rstrip("; ") for d in error.diagnostics)
         ) from error
     return Reading(document)
+
+
+def _is_text(known: Field, text: str) -> bool:
+    """Whether the text after `=` is the value as it stands: a version or a port is not to become a number."""
+    takes = set(known.types) - {"null"}
+    return takes == {"string"} and text != "null" and not text.startswith(("[", "{", '"', "'"))
 
 
 def _value(setting: str, text: str) -> Any:

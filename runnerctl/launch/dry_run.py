@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import shlex
+from collections.abc import Sequence
 
+from policy.environment import shown
 from runnerctl.cli.formats import DryRunFormat
-from runnerctl.launch.layers import masked
 from runnerctl.launch.plan import Plan
 
 __all__ = ["dry_run_text"]
@@ -14,35 +15,46 @@ __all__ = ["dry_run_text"]
 
 def dry_run_text(plan: Plan, format_: DryRunFormat) -> str:
     """The plan in one of four formats."""
-    shown = {name: masked(name, value) for name, value in plan.changes.items()}
+    variables = {name: shown(name, value) for name, value in plan.changes.items()}
     if format_ is DryRunFormat.json:
-        return json.dumps(_as_json(plan, shown), indent=2) + "\n"
+        return json.dumps(_as_json(plan, variables), indent=2) + "\n"
     if format_ is DryRunFormat.dotenv:
-        return "".join(f"{name}={_quoted(value)}\n" for name, value in shown.items())
+        return "".join(f"{name}={_quoted(value)}\n" for name, value in variables.items())
     if format_ is DryRunFormat.shell:
         lines = [f"unset {name}" for name in plan.removed]
-        lines += [f"export {name}={shlex.quote(value)}" for name, value in shown.items()]
-        return "\n".join([*lines, "exec " + shlex.join(plan.argv)]) + "\n"
-    rows = [("would run", shlex.join(plan.argv))]
-    rows += [("set", f"{name}={value}") for name, value in shown.items()]
+        lines += [f"export {name}={shlex.quote(value)}" for name, value in variables.items()]
+        return "\n".join([*lines, "exec " + shlex.join(_shown_words(plan.argv))]) + "\n"
+    rows = [("would run", shlex.join(_shown_words(plan.argv)))]
+    rows += [("set", f"{name}={value}") for name, value in variables.items()]
     rows += [("unset", name) for name in plan.removed]
     return "".join(f"{label.ljust(10)}  {text}\n" for label, text in rows)
 
 
-def _as_json(plan: Plan, shown: dict[str, str]) -> dict[str, object]:
-    decision = plan.decision.as_json()
-    for override in decision["overrides"]:
-        for key in ("value", "replaced_by"):
-            if override[key] is not None:
-                override[key] = masked(override["name"], override[key])
-    decision["env"]["set"] = {n: masked(n, v) for n, v in decision["env"]["set"].items()}
+def _as_json(plan: Plan, variables: dict[str, str]) -> dict[str, object]:
     return {
-        "argv": list(plan.argv),
-        "set": shown,
+        "argv": _shown_words(plan.argv),
+        "set": variables,
         "unset": plan.removed,
         "deferred": plan.deferred,
-        "decision": None if plan.deferred else decision,
+        "decision": None if plan.deferred else plan.decision.shown().as_json(),
     }
+
+
+def _shown_words(argv: Sequence[str]) -> list[str]:
+    """The words of a command; the value of an option that looks like a secret (`--api-key`) is hidden."""
+    words: list[str] = []
+    for word in argv:
+        before = words[-1] if words else ""
+        if word.startswith("-") and "=" in word:
+            name, _, value = word.partition("=")
+            words.append(f"{name}={_shown_option(name, value)}")
+        else:
+            words.append(_shown_option(before, word) if before.startswith("--") else word)
+    return words
+
+
+def _shown_option(option: str, value: str) -> str:
+    return shown(option.lstrip("-").replace("-", "_"), value)
 
 
 def _quoted(value: str) -> str:

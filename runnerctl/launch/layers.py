@@ -10,11 +10,11 @@ from dotenv.parser import parse_stream
 
 from policy.decision.resolve import Layers
 from policy.input_error import InputError
+from runnerctl.launch.command import EngineCommand
 
-__all__ = ["LayerError", "masked", "merged", "operator_layers"]
+__all__ = ["LayerError", "merged", "operator_layers"]
 
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
-SECRET = re.compile(r"TOKEN|SECRET|PASSW|API_?KEY|ACCESS_?KEY|CREDENTIAL|PRIVATE", re.IGNORECASE)
 
 
 class LayerError(InputError):
@@ -22,14 +22,18 @@ class LayerError(InputError):
 
 
 def operator_layers(
-    process: Mapping[str, str], prefix: Mapping[str, str], files: Sequence[str], settings: Sequence[str]
+    process: Mapping[str, str], command: EngineCommand, files: Sequence[str], settings: Sequence[str]
 ) -> Layers:
-    """The layers, (name, variables), weakest first. Raises `LayerError`."""
+    """The layers, (name, variables), weakest first. Raises `LayerError`.
+
+    What a leading `env -u NAME` takes away is in none of those below it.
+    """
     layers: list[tuple[str, Mapping[str, str]]] = [("process environment", dict(process))]
     layers.extend((f"--env-file {name}", _read_file(name)) for name in files)
     layers.append(("--env", dict(_setting(s) for s in settings)))
-    if prefix:
-        layers.append(("command prefix", dict(prefix)))
+    layers = [(name, {n: v for n, v in layer.items() if n not in command.taken}) for name, layer in layers]
+    if command.prefix:
+        layers.append(("command prefix", dict(command.prefix)))
     return layers
 
 
@@ -58,11 +62,10 @@ def _read_file(name: str) -> dict[str, str]:
         if binding.error or (binding.key is not None and binding.value is None):
             text = binding.original.string.strip()
             raise LayerError(f"{name}:{binding.original.line}:1: `{text[:80]}` is not NAME=VALUE")
+        if binding.key is not None and not NAME.match(binding.key):
+            raise LayerError(
+                f"{name}:{binding.original.line}:1: `{binding.key[:80]}` cannot be a variable's name"
+            )
         if binding.key is not None and binding.value is not None:
             variables[binding.key] = binding.value
     return variables
-
-
-def masked(name: str, value: str) -> str:
-    """The value as it may be shown: that of a secret is hidden."""
-    return "****" if SECRET.search(name) and value else value

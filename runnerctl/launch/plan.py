@@ -13,14 +13,14 @@ from policy.compiled.artifact import compile_policy
 from policy.decision import Decision, resolve
 from policy.decision.resolve import Layers
 from policy.engine import EngineRelease, UnknownRelease
-from policy.environment import Override
+from policy.environment import Override, shown
 from policy.facts.facts import Facts
 from policy.facts.fields import SWITCH
 from policy.rules.policy_set import PolicySet
 from runnerctl import __version__
 from runnerctl.handover import ATTESTATION_DIR, COMPILED_POLICY, FACTS, PREFIX, VERDICT, Verdict
 from runnerctl.launch.gather import Gathered
-from runnerctl.launch.layers import masked, merged
+from runnerctl.launch.layers import merged
 
 __all__ = ["Plan", "make_plan"]
 
@@ -56,7 +56,7 @@ class Plan:
     def notes(self) -> list[str]:
         """What the operator should read once: every value that was overridden, and every warning."""
         lines = [
-            f"{o.name}={masked(o.name, o.value)} from {o.source} overridden by {o.by}" for o in self.overrides
+            f"{o.name}={shown(o.name, o.value)} from {o.source} overridden by {o.by}" for o in self.overrides
         ]
         return lines if self.deferred else [*lines, *self.decision.warnings]
 
@@ -101,10 +101,7 @@ def make_plan(
     guarded: bool,
     given: Mapping[str, Any],
 ) -> Plan:
-    """Put the decision into the environment. `given` are the operator's own facts, for a deferred decision.
-
-    Raises `ConflictingRules` when the policies cannot be compiled.
-    """
+    """Put the decision into the environment. `given` are the operator's own facts, for a deferred decision."""
     platform = str(gathered.document.get("platform", "cuda"))
     vllm = str(gathered.document["vllm"])
     artifact = compile_policy(

@@ -41,7 +41,7 @@ class Request:
 def prepare(request: Request) -> Plan | Decision:
     """The plan, or the decision that keeps the engine from starting. Raises `InputError`."""
     command = read_command(request.words)
-    layers = operator_layers(request.process, command.prefix, request.env_files, request.settings)
+    layers = operator_layers(request.process, command, request.env_files, request.settings)
     environment = merged(layers)
     find_program(command.argv[0], environment)
     installation = installation_of(command, environment)

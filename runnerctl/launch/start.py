@@ -43,7 +43,9 @@ def start(plan: Plan) -> NoReturn:
         for old in plan.folder.glob("*.jsonl"):
             old.unlink()  # records of an earlier launch in the same folder are not this one's
         write_atomically(plan.folder / "policy.json", to_text(plan.artifact))
-        write_atomically(plan.folder / "decision.json", json.dumps(plan.decision.as_json(), indent=1) + "\n")
+        write_atomically(
+            plan.folder / "decision.json", json.dumps(plan.decision.shown().as_json(), indent=1) + "\n"
+        )
     except OSError as error:
         reason = (error.strerror or str(error)).lower()
         raise StartError(
