@@ -9,3 +9,7 @@ quick:  ## the same without real engines
 engines:  ## the environments of the engine tests
 	python3 tools/make_engine.py 0.28.0 .engines/0.28.0
 	python3 tools/make_engine.py 0.32.0 .engines/0.32.0
+bench:  ## start of whole processes, in pairs
+	.venv/bin/python benchmarks/start.py
+catalog-verify:  ## random deployments through the catalog and through vLLM's own functions; downloads wheels
+	PYTHONPATH=. .venv/bin/python tools/catalog_verify.py --samples 5000 --download $(RELEASES)

@@ -24,6 +24,7 @@ VERBS = {
     "attest": "runnerctl.cli.attest:attest",
     "upgrade": "runnerctl.cli.upgrade:upgrade",
     "matrix": "runnerctl.cli.matrix:matrix",
+    "catalog": "runnerctl.cli.catalog:catalog",
     "schema": "runnerctl.cli.schema:schema",
 }
 
@@ -36,7 +37,8 @@ def _show_version(wanted: bool) -> None:
 
 def _options(
     version: Annotated[
-        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Print the version and exit.")
+        bool,
+        typer.Option("--version", callback=_show_version, is_eager=True, help="Print the version and exit."),
     ] = False,
 ) -> None:
     """Policies for vLLM's model runner: resolve, compile, launch and attest V1 or V2."""

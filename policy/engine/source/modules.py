@@ -1,4 +1,4 @@
-"""Classes and functions of one unpacked vLLM release, found across modules by `ast`. For `extract_names.py`."""
+"""Classes and functions of one vLLM release, found across modules by `ast`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import ast
 import functools
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
+
+from policy.engine.source.tree import Tree
 
 __all__ = ["Definition", "Sources", "words_in"]
 
@@ -32,29 +33,29 @@ class Definition:
 class Sources:
     """One release. Modules are parsed when first asked for."""
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
+    def __init__(self, tree: Tree) -> None:
+        self.tree = tree
         self._modules: dict[str, ast.Module] = {}
         self._names: dict[str, dict[str, ast.AST]] = {}
         self._resolved: dict[tuple[str, str], Definition | None] = {}
         self._below: dict[Definition, tuple[Definition, ...]] = {}
-        self._paths: dict[str, Path | None] = {}
+        self._paths: dict[str, str | None] = {}
 
-    def path(self, module: str) -> Path | None:
+    def path(self, module: str) -> str | None:
         """The file of a module, None where the release does not have it."""
         if module not in self._paths:
-            base = self.folder.joinpath(*module.split("."))
-            files = (base.with_suffix(".py"), base / "__init__.py")
-            self._paths[module] = next((path for path in files if path.is_file()), None)
+            base = module.replace(".", "/")
+            files = (f"{base}.py", f"{base}/__init__.py")
+            self._paths[module] = next((path for path in files if self.tree.has(path)), None)
         return self._paths[module]
 
     def module(self, module: str) -> ast.Module:
-        """The parsed module. Raises `LookupError` when the release does not have it."""
+        """The parsed module. Raises `LookupError` when the release does not have it, `SourceError` when it is broken."""
         if module not in self._modules:
             path = self.path(module)
             if path is None:
                 raise LookupError(f"no module {module}")
-            self._modules[module] = ast.parse(path.read_text(encoding="utf-8"))
+            self._modules[module] = self.tree.parse(path)
         return self._modules[module]
 
     def top_names(self, module: str) -> dict[str, ast.AST]:
@@ -99,7 +100,7 @@ class Sources:
         if not node.level:
             return node.module or ""
         path = self.path(module)
-        up = node.level - (1 if path is not None and path.name == "__init__.py" else 0)
+        up = node.level - (1 if path is not None and path.endswith("/__init__.py") else 0)
         parts = module.split(".")
         package = parts[: len(parts) - up] if up else parts
         return ".".join([*package, *([node.module] if node.module else [])])
