@@ -1,0 +1,158 @@
+"""`runnerctl matrix` from its options to every format, the page in docs/, and its time."""
+
+from __future__ import annotations
+
+import contextlib
+import html.parser
+import io
+import json
+import shlex
+import sys
+import time
+import xml.etree.ElementTree as ET
+from dataclasses import dataclass
+from pathlib import Path
+from unittest import mock
+
+import pytest
+import yaml
+
+from policy.engine import Catalog
+from runnerctl.cli.main import run
+
+ROOT = Path(__file__).resolve().parents[2]
+LLAMA = ["--architecture", "LlamaForCausalLM"]
+
+
+@dataclass
+class Done:
+    returncode: int
+    stdout: str
+    stderr: str
+
+
+def runnerctl(*arguments: str) -> Done:
+    out, err = io.StringIO(), io.StringIO()
+    with (
+        mock.patch.object(sys, "argv", ["runnerctl", "matrix", *arguments]),
+        contextlib.redirect_stdout(out),
+        contextlib.redirect_stderr(err),
+        pytest.raises(SystemExit) as left,
+    ):
+        run()
+    return Done(int(left.value.code or 0), out.getvalue(), err.getvalue())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        (["--architecture", "LlamaForCasualLM"], 2, "did you mean `LlamaForCausalLM`"),
+        (["--architecture", "Nothing*"], 2, "no release shown here registers it"),
+        (["--release", "new"], 2, "`new` is not a release"),
+        (["--release", ">=0.99"], 2, "no release of the catalog is in it"),
+        (["--release", ">=x"], 2, "not a PEP 440 version specifier"),
+        (["--release", "0.99.0"], 3, "newer than the catalog"),
+        (["--set", "vllm=0.22.0"], 2, "give --release RELEASE"),
+        (["--set", "architectures=[A]"], 2, "give --architecture GLOB"),
+        (["--set", "model_config=null"], 2, "a matrix is about models"),
+        (["--set", "modl=x"], 2, "unknown fact `modl`"),
+        ([*LLAMA, "-o", "no/such/folder/x.html"], 2, "cannot be written"),
+        (["--policy", "no-such.yaml"], 2, "no-such.yaml"),
+    ],
+)
+def test_bad_usage(arguments: list[str], code: int, message: str) -> None:
+    done = runnerctl(*arguments)
+    assert done.returncode == code
+    assert message in done.stderr
+    assert done.stdout == ""
+
+
+@pytest.mark.parametrize(
+    ("releases", "shown"),
+    [
+        (["0.23.0"], ["0.23.0"]),
+        (["0.24.0", "0.23.0"], ["0.23.0", "0.24.0"]),
+        (["0.23.0+cu129", "0.23.0"], ["0.23.0"]),
+        ([">=0.22,<0.24"], ["0.22.0", "0.22.1", "0.23.0"]),
+    ],
+)
+def test_releases(releases: list[str], shown: list[str]) -> None:
+    options = [word for release in releases for word in ("--release", release)]
+    assert json.loads(runnerctl(*options, *LLAMA, "--format", "json").stdout)["releases"] == shown
+
+
+def test_policy_rules_count(tmp_path: Path) -> None:
+    rule = {
+        "id": "back",
+        "match": {"architectures": "Llama*", "vllm": ">=0.24"},
+        "runner": "v1",
+        "enforce": "require",
+        "reason": "not yet",
+    }
+    policy = tmp_path / "fleet.yaml"
+    document = {
+        "apiVersion": "runnerctl/v1",
+        "kind": "RunnerPolicy",
+        "metadata": {"name": "f"},
+        "rules": [rule],
+    }
+    policy.write_text(yaml.safe_dump(document))
+    done = runnerctl("-r", ">=0.23,<0.25", "-a", "LlamaForCausalLM", "-p", str(policy), "--format", "json")
+    (row,) = json.loads(done.stdout)["rows"]
+    assert [cell["answers"] for cell in row["cells"]] == [["v2"], ["v1"]]
+
+
+def test_the_page_in_docs_is_what_its_own_command_gives() -> None:
+    page = (ROOT / "docs" / "matrix.md").read_text("utf-8")
+    command = next(line for line in page.splitlines() if line.startswith("runnerctl matrix"))
+    assert runnerctl(*shlex.split(command)[2:], "--format", "markdown").stdout == page
+
+
+def test_html_needs_nothing_else_and_is_well_formed() -> None:
+    page = runnerctl("-r", "0.25.0", "-r", "0.24.0", "--set", "labels.x=<script>", "--format", "html").stdout
+    stack: list[str] = []
+
+    class Reader(html.parser.HTMLParser):
+        def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+            assert tag not in ("script", "link", "img")
+            assert not any(name in ("src", "onclick") for name, _ in attrs)
+            if tag != "meta":
+                stack.append(tag)
+
+        def handle_endtag(self, tag: str) -> None:
+            assert stack.pop() == tag
+
+    Reader().feed(page)
+    assert stack == []
+    assert "prefers-color-scheme: dark" in page
+    assert '<th scope="row">OPTForCausalLM</th><td class="v1">v1</td><td class="v2">v2</td>' in page
+    assert '<td class="depends">v1/v2<sup><a href="#note-1">1</a></sup></td>' in page
+    assert "&lt;script&gt;" in page
+
+
+def test_svg_is_xml_with_title_axes_and_legend() -> None:
+    picture = runnerctl("-a", "Llama*", "-a", "Qwen3*", "--platform", "rocm", "--format", "svg").stdout
+    root = ET.fromstring(picture)  # noqa: S314  (what we have just written)
+    texts = ["".join(node.itertext()) for node in root.iter("{http://www.w3.org/2000/svg}text")]
+    assert {"vLLM release", "architecture", "Model Runner V1", "Model Runner V2"} <= set(texts)
+    assert "Model runner by architecture and vLLM release" in texts
+    assert "platform=rocm" in picture
+
+
+def test_output_replaces_the_file_at_once(tmp_path: Path) -> None:
+    target = tmp_path / "matrix.md"
+    target.write_text("old")
+    done = runnerctl(*LLAMA, "--format", "markdown", "-o", str(target))
+    assert (done.returncode, done.stdout) == (0, "")
+    assert target.read_text().startswith("# Model runner by architecture")
+    assert [path.name for path in tmp_path.iterdir()] == ["matrix.md"]
+
+
+@pytest.mark.parametrize("format_", ["text", "markdown", "html", "svg", "json"])
+def test_the_full_registry_takes_less_than_five_seconds(format_: str) -> None:
+    before = time.process_time()
+    done = runnerctl("--format", format_)
+    assert time.process_time() - before < 5
+    assert done.returncode == 0
+    assert "LlamaForCausalLM" in done.stdout or format_ in ("text", "svg")
+    assert Catalog().releases[-1] in done.stdout
