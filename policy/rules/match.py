@@ -10,7 +10,7 @@ import functools
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, TypeGuard
+from typing import Any, ClassVar, TypeGuard
 
 from packaging.specifiers import SpecifierSet
 from packaging.version import InvalidVersion, Version
@@ -137,16 +137,19 @@ class Leaf:
         return f"{self.path}: {' or '.join(str(t) for t in self.tests)}"
 
 
-@dataclass(frozen=True, slots=True)
-class All:
+class _Several:
+    """What `All` and `Any_` share: both are settled by one term with the value `settles`."""
+
+    __slots__ = ()
     terms: tuple[Match, ...]
+    settles: ClassVar[bool]
 
     def value(self, facts: Facts) -> bool | None:
-        result: bool | None = True
+        result: bool | None = not self.settles
         for term in self.terms:
             held = term.value(facts)
-            if held is False:
-                return False
+            if held is self.settles:
+                return held
             if held is None:
                 result = None
         return result
@@ -154,28 +157,21 @@ class All:
     def leaves(self) -> Iterator[Leaf]:
         for term in self.terms:
             yield from term.leaves()
+
+
+@dataclass(frozen=True, slots=True)
+class All(_Several):
+    terms: tuple[Match, ...]
+    settles: ClassVar[bool] = False
 
     def __str__(self) -> str:
         return "{" + ", ".join(str(t) for t in self.terms) + "}"
 
 
 @dataclass(frozen=True, slots=True)
-class Any_:  # noqa: N801  (the language's own word is `any`)
+class Any_(_Several):  # noqa: N801  (the language's own word is `any`)
     terms: tuple[Match, ...]
-
-    def value(self, facts: Facts) -> bool | None:
-        result: bool | None = False
-        for term in self.terms:
-            held = term.value(facts)
-            if held is True:
-                return True
-            if held is None:
-                result = None
-        return result
-
-    def leaves(self) -> Iterator[Leaf]:
-        for term in self.terms:
-            yield from term.leaves()
+    settles: ClassVar[bool] = True
 
     def __str__(self) -> str:
         return "any of " + ", ".join(str(t) for t in self.terms)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from runnerctl import __version__
 from runnerctl.cli.exits import ExitCode, UsageError
+from runnerctl.cli.output import write_output
 
 
 def compile_(
@@ -26,7 +26,7 @@ def compile_(
 ) -> None:
     """Compile policies for one vLLM release into one JSON artifact, reproducible byte for byte."""
     from policy.compiled.architectures import default_v2_architectures
-    from policy.compiled.artifact import compile_policy, to_text, write_atomically
+    from policy.compiled.artifact import compile_policy, to_text
     from policy.engine import Catalog, EngineRelease
     from policy.facts.fields import field
     from runnerctl.cli.inputs import read_policies
@@ -55,11 +55,4 @@ def compile_(
     artifact = compile_policy(
         policies, engine, platform=platform, names=names, vllm=vllm, version=__version__
     )
-    text = to_text(artifact)
-    if output == "-":
-        typer.echo(text, nl=False)
-        return
-    try:
-        write_atomically(Path(output), text)
-    except OSError as error:
-        raise UsageError(f"{output}: cannot be written: {(error.strerror or str(error)).lower()}") from error
+    write_output(to_text(artifact), output)

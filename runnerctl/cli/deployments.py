@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
-from policy.document.schema import check
-from policy.document.source import Document
-from policy.facts.facts import merge_facts, nest
+from policy.facts.facts import merge_facts
 from policy.facts.fields import SHORT_NAMES
 from policy.facts.reading import Reading
-from policy.input_error import InputError
-from runnerctl.cli.exits import UsageError
 from runnerctl.cli.inputs import read_facts_file, read_settings
+from runnerctl.cli.lines import read_lines
 
 __all__ = ["BadDeployment", "Deployment", "read_deployments"]
 
@@ -86,51 +82,10 @@ def _label(facts: dict[str, Any]) -> str | None:
 
 
 def _lines(name: str, over: Reading) -> Iterator[Deployment | BadDeployment]:
-    with _open(name) as stream:
-        for number, line in enumerate(stream, 1):
-            if line.strip():
-                yield _line(line, number, over)
-
-
-def _open(name: str) -> IO[bytes]:
-    if name == "-":
-        return sys.stdin.buffer
-    try:
-        return open(name, "rb")  # noqa: PTH123  (the caller closes it)
-    except OSError as error:
-        raise UsageError(f"{name}: cannot be read: {(error.strerror or str(error)).lower()}") from error
-
-
-def _line(line: bytes, number: int, over: Reading) -> Deployment | BadDeployment:
-    name = f"line {number}"
-    try:
-        entry = json.loads(line)
-    except (ValueError, RecursionError) as error:
-        return BadDeployment(name, f"line {number}: not JSON: {str(error).lower()}")
-    if not isinstance(entry, dict):
-        return BadDeployment(name, f"line {number}: not a JSON object")
-    given = entry.get("id")
-    if given is not None:
-        name = given if isinstance(given, str) else json.dumps(given)
-    if wrong := set(entry) - FIELDS:
-        message = f"line {number}: unknown field `{min(wrong)}`; a line is {{id, vllm, facts}}"
-        return BadDeployment(name, message)
-    try:
-        facts = _facts(entry)
-    except InputError as error:
-        return BadDeployment(name, f"line {number}: " + "; ".join(str(error).splitlines()))
-    return Deployment(name if given is not None else _label(facts) or name, _merged(Reading(facts), over))
-
-
-def _facts(entry: dict[str, Any]) -> dict[str, Any]:
-    facts: Any = entry.get("facts", {})
-    if not isinstance(facts, dict):
-        raise UsageError("`facts` is not a mapping")
-    if any("." in key or key in SHORT_NAMES for key in facts):
-        facts = nest(facts)
-    if "vllm" in entry:
-        if not isinstance(entry["vllm"], str):
-            raise UsageError(f"`vllm` is {json.dumps(entry['vllm'])}, not a string; quote it")
-        facts = {**facts, "vllm": entry["vllm"]}
-    check(Document.unmarked("facts", facts), "facts")
-    return dict(facts)
+    for line in read_lines(name):
+        given = line.id if isinstance(line.id, str) or line.id is None else json.dumps(line.id)
+        name_ = given or f"line {line.number}"
+        if line.facts is None:
+            yield BadDeployment(name_, line.problem or "")
+        else:
+            yield Deployment(given or _label(line.facts) or name_, _merged(Reading(line.facts), over))

@@ -6,12 +6,12 @@ import json
 import shlex
 from collections.abc import Callable, Iterator
 from enum import StrEnum
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from runnerctl.cli.exits import ExitCode, UsageError
+from runnerctl.cli.output import write_output
 
 if TYPE_CHECKING:
     from policy.engine import Catalog
@@ -69,7 +69,7 @@ def matrix(
         command=_command(release, architecture, policy, set_, platform, catalog),
         today=date.today(),
     )
-    _write(_rendered(built, format_), output)
+    write_output(_rendered(built, format_), output)
 
 
 def _given(settings: list[str]) -> dict[str, Any]:
@@ -190,15 +190,3 @@ def _rendered(built: Matrix, format_: MatrixFormat) -> str:
         MatrixFormat.json: lambda m: json.dumps(m.as_json(), indent=1) + "\n",
     }
     return renderers[format_](built)
-
-
-def _write(text: str, output: str) -> None:
-    if output == "-":
-        typer.echo(text, nl=False)
-        return
-    from policy.compiled.artifact import write_atomically
-
-    try:
-        write_atomically(Path(output), text)
-    except OSError as error:
-        raise UsageError(f"{output}: cannot be written: {(error.strerror or str(error)).lower()}") from error

@@ -97,3 +97,10 @@ def test_no_such_folder(cli: Cli, tmp_path: Path) -> None:
     answer = cli("attest", tmp_path / "missing")
     assert (answer.code, answer.out) == (2, "")
     assert "no such folder" in answer.err
+
+
+@pytest.mark.xfail(strict=True, raises=TypeError, reason="the types in a record are not checked")
+def test_record_of_wrong_types(cli: Cli, tmp_path: Path) -> None:
+    # BUG (small): a record whose `runner` is a number is a traceback, exit 1.
+    append_record(tmp_path, replace(BASE, runner=2))  # type: ignore[arg-type]
+    assert cli("attest", tmp_path).code == 2

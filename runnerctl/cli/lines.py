@@ -1,0 +1,73 @@
+"""JSON lines `{"id", "vllm", "facts"}`, one deployment each; a bad line is an answer too, and the rest go on."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import IO, Any
+
+from policy.document.source import Document
+from policy.facts.facts import facts_from_document
+from policy.input_error import InputError
+from runnerctl.cli.exits import UsageError
+
+__all__ = ["Line", "read_lines"]
+
+FIELDS = {"id", "vllm", "facts"}
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One line that is not blank. `facts` are checked and hold the line's `vllm`; None where `problem` says why."""
+
+    number: int
+    id: Any
+    facts: dict[str, Any] | None
+    problem: str | None = None
+
+
+def read_lines(name: str) -> Iterator[Line]:
+    """The lines of a file, `-` being standard input, as they come. Raises `UsageError` when it cannot be read."""
+    with _open(name) as stream:
+        for number, text in enumerate(stream, 1):
+            if text.strip():
+                yield _line(number, text)
+
+
+def _open(name: str) -> IO[bytes]:
+    if name == "-":
+        return sys.stdin.buffer
+    try:
+        return open(name, "rb")  # noqa: PTH123  (the caller closes it)
+    except OSError as error:
+        raise UsageError(f"{name}: cannot be read: {(error.strerror or str(error)).lower()}") from error
+
+
+def _line(number: int, text: bytes) -> Line:
+    try:
+        entry = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        return Line(number, None, None, f"line {number}: not JSON: {str(error).lower()}")
+    if not isinstance(entry, dict):
+        return Line(number, None, None, f"line {number}: not a JSON object")
+    try:
+        return Line(number, entry.get("id"), _facts(entry))
+    except InputError as error:
+        problem = f"line {number}: " + "; ".join(str(error).splitlines())
+        return Line(number, entry.get("id"), None, problem)
+
+
+def _facts(entry: dict[str, Any]) -> dict[str, Any]:
+    if wrong := entry.keys() - FIELDS:
+        raise UsageError(f"unknown field `{min(wrong)}`; a line is {{id, vllm, facts}}")
+    facts = entry.get("facts", {})
+    if not isinstance(facts, dict):
+        raise UsageError("`facts` is not a mapping")
+    version = entry.get("vllm")
+    if version is None:
+        return facts_from_document(Document.unmarked("facts", facts))
+    if not isinstance(version, str):
+        raise UsageError(f"`vllm` is {json.dumps(version)}, not a string; quote it")
+    return facts_from_document(Document.unmarked("facts", {**facts, "vllm": version}))
