@@ -15,7 +15,13 @@ from policy.facts.fields import SWITCH
 
 __all__ = ["LAYERS", "Environment", "Override", "merge_layers", "same_variable", "shown"]
 
-_SECRET = re.compile(r"TOKEN|SECRET|PASSW|API_?KEY|ACCESS_?KEY|CREDENTIAL|PRIVATE", re.IGNORECASE)
+# Whole words: TOKEN is a secret, TOKENS (as in MAX_NUM_BATCHED_TOKENS) and TOKENIZER are not.
+_SECRET = re.compile(
+    r"(?:^|_)(?:TOKEN|SECRETS?|PASS|PASSWD|PASSWORD|PASSPHRASE|PGPASS|PWD|AUTH|AUTHORIZATION|CREDENTIALS?|COOKIE|DSN"
+    r"|WEBHOOK|KEY|APIKEYS?|API_KEYS?|KEY_ID|DATABASE_URL|WEBHOOK_URL)$",
+    re.IGNORECASE,
+)
+_HARMLESS = ("PWD", "OLDPWD")
 
 # Each layer over the one before.
 LAYERS = ("policy env", "process environment", "--env-file", "--env", "rule env", "forced switch")
@@ -57,7 +63,8 @@ class Environment:
 
 def shown(name: str, value: str) -> str:
     """The value as it may be shown: that of a variable that looks like a secret is hidden."""
-    return "****" if _SECRET.search(name) and value else value
+    secret = _SECRET.search(name.replace("-", "_")) and name not in _HARMLESS
+    return "****" if value and secret else value
 
 
 def same_variable(name: str, other: str) -> bool:

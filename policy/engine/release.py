@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -11,6 +12,7 @@ from policy.document.diagnostic import DocumentError
 from policy.document.source import Document
 from policy.facts.facts import ABSENT, Facts
 from policy.facts.fields import Field
+from policy.rules.index import MatchIndex
 from policy.rules.match import Equal, Leaf, Match
 from policy.rules.read_match import MatchReader
 
@@ -27,7 +29,7 @@ DERIVED = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Choice:
     """A rule of the release. `accident` marks a choice that rests on something that may change unseen."""
 
@@ -38,6 +40,11 @@ class Choice:
     reason: str
     accident: bool
     refuses_switch: str | None
+
+    @functools.cached_property
+    def derived(self) -> tuple[str, ...]:
+        """The derived paths that its match asks for."""
+        return tuple(sorted({leaf.path for leaf in self.match.leaves()} & DERIVED.keys()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +92,11 @@ class EngineRelease:
         if reader.findings:
             raise DocumentError(reader.findings)
         return built
+
+    @functools.cached_property
+    def gaps(self) -> Mapping[Runner, tuple[MatchIndex[Gap], MatchIndex[Gap]]]:
+        """Per runner, its unsupported features and its other refusals, for quick asking."""
+        return {r: (MatchIndex(self.unsupported[r]), MatchIndex(self.refused[r])) for r in RUNNERS}
 
     def matches(self) -> Iterator[Match]:
         """Every match of the release, to find the values that it can tell apart."""

@@ -3,16 +3,27 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterable, Mapping
+import functools
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from policy.document.diagnostic import Diagnostic, DocumentError
 from policy.document.schema import check
 from policy.document.source import Document
-from policy.facts.fields import NO_DEFAULT, OPEN_MAPPINGS, SHORT_NAMES, expand, field, field_paths, suggest
+from policy.facts.fields import NO_DEFAULT, OPEN_MAPPINGS, SHORT_NAMES, expand, field, suggest
 from policy.facts.reading import Reading
 
-__all__ = ["ABSENT", "UNKNOWN", "Facts", "check_unknown", "facts_from_document", "merge_facts", "nest"]
+__all__ = [
+    "ABSENT",
+    "UNKNOWN",
+    "Facts",
+    "check_unknown",
+    "facts_from_document",
+    "merge_facts",
+    "nest",
+    "touches",
+]
 
 
 class _Absent:
@@ -40,12 +51,30 @@ class Facts:
     its config object is off, or `UNKNOWN`.
     """
 
-    __slots__ = ("_cache", "_document", "_given_unknown")
+    __slots__ = ("_cache", "_document", "_given", "_given_unknown")
 
     def __init__(self, document: Mapping[str, Any]) -> None:
         self._document = document
         self._given_unknown: frozenset[str] = frozenset(expand(p) for p in document.get("unknown", ()))
         self._cache: dict[str, Any] = {}
+        self._given: frozenset[str] | None = None
+
+    @property
+    def given(self) -> frozenset[str]:
+        """What the document says something of, in the words of `touches`."""
+        if self._given is None:
+            found: set[str] = set()
+            for head, value in self._document.items():
+                found.add(head)
+                if isinstance(value, dict) and head not in OPEN_MAPPINGS and not _is_off_by_default(head):
+                    found.update(f"{head}.{name}" for name in value)
+                else:
+                    found.add(f"{head}.*")
+            for path in self._given_unknown:
+                steps = path.split(".")
+                found.update((steps[0], ".".join(steps[:2])) if len(steps) > 1 else (path, f"{path}.*"))
+            self._given = frozenset(found)
+        return self._given
 
     @property
     def env(self) -> dict[str, str]:
@@ -68,7 +97,9 @@ class Facts:
     def with_derived(self, values: Mapping[str, Any]) -> Facts:
         """The same facts with values at paths that no document has (what a resolver works out on the way)."""
         result = Facts(self._document)
+        result._cache.update(self._cache)
         result._cache.update(values)
+        result._given = self._given
         return result
 
     def unknown_inputs(self, path: str) -> tuple[str, ...]:
@@ -83,30 +114,21 @@ class Facts:
         return (path,)
 
     def _walk(self, path: str) -> Any:
-        head, _, rest = path.partition(".")
-        if head in OPEN_MAPPINGS and rest:
-            return self._entry(head, rest, path)
         node: Any = self._document
-        at = ""
         open_above = False
-        for step in path.split("."):
-            at = f"{at}.{step}" if at else step
-            given = node.get(step, NO_DEFAULT) if isinstance(node, Mapping) else NO_DEFAULT
+        for step, at, default in _way(path):
+            if default is _IS_ENTRY:
+                return self._entry(at, step, path)
             open_above = open_above or at in self._given_unknown
-            if given is NO_DEFAULT:
-                if open_above:
-                    return UNKNOWN
-                given = self._default(at)
-                if given is NO_DEFAULT:
-                    return UNKNOWN
-            if given is None:
+            if isinstance(node, dict) and step in node:
+                node = node[step]
+            elif open_above or default is NO_DEFAULT:
+                return UNKNOWN
+            else:
+                node = default
+            if node is None:
                 return ABSENT
-            node = given
         return node
-
-    def _default(self, path: str) -> Any:
-        known = field(path)
-        return None if known is None else known.default
 
     def _entry(self, mapping: str, name: str, path: str) -> Any:
         entries = self._document.get(mapping) or {}
@@ -132,22 +154,34 @@ class Facts:
         return Facts(document)
 
     def open_object(self, path: str) -> Facts:
-        """The same facts with the unknown config object at `path` on, and every field of it unknown."""
-        opened = self.replace(path, {})
-        document = dict(opened.document)
-        below = [p for p in _fields_below(path) if p not in document["unknown"]]
-        document["unknown"] = [*document["unknown"], *below]
-        return Facts(document)
+        """The same facts with the unknown config object at `path` on, and everything in it still unknown."""
+        opened = self.replace(path, {}).document
+        return Facts({**opened, "unknown": [*opened["unknown"], path]})
 
 
-def _fields_below(path: str) -> Iterable[str]:
-    prefix = path + "."
-    return (p for p in field_paths() if p.startswith(prefix) and "." not in p[len(prefix) :])
+# Marks the way to `env.NAME` and its like: one step, whatever dots the name has.
+_IS_ENTRY = object()
+
+
+@functools.cache
+def _way(path: str) -> tuple[tuple[str, str, Any], ...]:
+    """The steps to a fact: (name, path so far, default there). Asked for a thousand times for each deployment."""
+    head, _, rest = path.partition(".")
+    if head in OPEN_MAPPINGS and rest:
+        return ((rest, head, _IS_ENTRY),)
+    steps = path.split(".")
+    paths = [".".join(steps[: i + 1]) for i in range(len(steps))]
+    return tuple((step, at, _default(at)) for step, at in zip(steps, paths, strict=True))
+
+
+def _default(path: str) -> Any:
+    known = field(path)
+    return None if known is None else known.default
 
 
 def canonical_name(name: str) -> str:
     """A distribution name as PEP 503 compares it."""
-    return name.lower().replace("_", "-").replace(".", "-")
+    return re.sub(r"[-_.]+", "-", name).lower()
 
 
 def _first_architecture(facts: Facts) -> Any:
@@ -182,6 +216,26 @@ _DERIVED: dict[str, tuple[Callable[[Facts], Any], tuple[str, ...]]] = {
         ("speculative_config.num_speculative_tokens_per_batch_size",),
     ),
 }
+
+
+@functools.cache
+def touches(path: str) -> frozenset[str]:
+    """What a document must say something of (see `Facts.given`) for the value at `path` to be another than for `{}`.
+
+    A field below an object that is off by default changes with the object; one below an object that vLLM always
+    builds changes only when it is given itself.
+    """
+    found: set[str] = set()
+    for input_ in (path, *_DERIVED[path][1]) if path in _DERIVED else (path,):
+        head, _, rest = input_.partition(".")
+        found.update((f"{head}.{rest.partition('.')[0]}", f"{head}.*") if rest else (head,))
+    return frozenset(found)
+
+
+@functools.cache
+def _is_off_by_default(head: str) -> bool:
+    known = field(head)
+    return known is not None and known.default is None
 
 
 def nest(entries: Mapping[str, Any]) -> dict[str, Any]:
@@ -271,9 +325,24 @@ def _nested(document: Document) -> Document:
             if other != key and path.startswith(expand(other) + ".") and not isinstance(value, Mapping):
                 message = f"`{key}` and `{other}` contradict each other"
                 findings.append(Diagnostic(location, "contradiction", message, f"`{other}` is not a mapping"))
+    first: dict[str, str] = {}
+    for key, value in document.data.items():
+        for path in _leaf_paths(expand(key), value):
+            if first.setdefault(path, key) != key:
+                location = document.locate([key], key=True)
+                message = f"`{path}` is given twice, by `{first[path]}` and by `{key}`"
+                findings.append(Diagnostic(location, "duplicate-key", message))
     if findings:
         raise DocumentError(findings)
     return document.spread({key: _steps(expand(key)) for key in document.data})
+
+
+def _leaf_paths(path: str, value: Any) -> Iterator[str]:
+    if isinstance(value, Mapping) and value:
+        for name, below in value.items():
+            yield from _leaf_paths(f"{path}.{name}", below)
+    else:
+        yield path
 
 
 def _steps(path: str) -> list[str]:

@@ -54,8 +54,8 @@ def field(path: str) -> Field | None:
     `env.NAME`, `labels.NAME` and `packages.NAME` are fields whatever NAME is, also with dots in it.
     """
     head, _, rest = path.partition(".")
-    if head in OPEN_MAPPINGS and rest:
-        return Field(path, ("string", "null"), None)
+    if head in OPEN_MAPPINGS and path != head:
+        return None if not rest else Field(path, ("string", "null"), None)
     node: Mapping[str, Any] | None = load_schema("facts")
     for step in path.split("."):
         if node is None:
@@ -100,6 +100,7 @@ def _walk(prefix: str, node: Mapping[str, Any]) -> Iterator[str]:
         yield from _walk(path, child)
 
 
+@functools.cache
 def suggest(path: str) -> str:
     """A help text with the nearest right names for a wrong path."""
     paths = field_paths()

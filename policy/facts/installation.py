@@ -19,6 +19,7 @@ from dataclasses import dataclass, field
 from importlib.metadata import Distribution, distributions
 from pathlib import Path
 
+from policy.facts.facts import canonical_name
 from policy.input_error import InputError
 
 __all__ = ["Installation", "InstallationError", "interpreter_of", "read_installation"]
@@ -149,19 +150,15 @@ def _name_and_version(distribution: Distribution) -> tuple[str, str]:
     if folder is not None and folder.suffix == ".dist-info":
         name, separator, version = folder.stem.partition("-")
         if separator:
-            return _canonical(name), version
+            return canonical_name(name), version
     metadata = distribution.metadata
-    return _canonical(metadata["Name"] or ""), metadata["Version"] or ""
+    return canonical_name(metadata["Name"] or ""), metadata["Version"] or ""
 
 
 def _folder(distribution: Distribution) -> Path | None:
     # `PathDistribution` keeps it in a private attribute only; other finders have none.
     folder = getattr(distribution, "_path", None)
     return folder if isinstance(folder, Path) else None
-
-
-def _canonical(name: str) -> str:
-    return name.lower().replace("_", "-").replace(".", "-")
 
 
 def _entry_points(distribution: Distribution) -> Iterator[tuple[str, str]]:

@@ -9,7 +9,7 @@ import fnmatch
 import functools
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, TypeGuard
 
 from packaging.specifiers import SpecifierSet
@@ -123,12 +123,14 @@ class Leaf:
 
     path: str
     tests: tuple[Test, ...]
+    _check: Callable[[Any], bool] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_check", _checker(self.tests))
 
     def value(self, facts: Facts) -> bool | None:
         given = facts.value(self.path)
-        if given is UNKNOWN:
-            return None
-        return any(_holds(test, given) for test in self.tests)
+        return None if given is UNKNOWN else self._check(given)
 
     def leaves(self) -> Iterator[Leaf]:
         yield self
@@ -219,6 +221,22 @@ def failing_term(match: Match, facts: Facts) -> Match | None:
 def is_glob(value: Scalar) -> TypeGuard[str]:
     """Whether a scalar of a document is a pattern."""
     return isinstance(value, str) and ("*" in value or "?" in value)
+
+
+def _checker(tests: tuple[Test, ...]) -> Callable[[Any], bool]:
+    """One function for the tests of a leaf: whether one holds for a value that is known, or absent."""
+    if len(tests) == 1:
+        only = tests[0]
+        return lambda given: _holds(only, given)
+    if all(isinstance(test, Equal) and isinstance(test.value, str) for test in tests):
+        # A list of names, the most frequent of all: one look into a set.
+        names = frozenset(test.value for test in tests if isinstance(test, Equal))
+        return lambda given: given in names if isinstance(given, str) else _any_of(names, given)
+    return lambda given: any(_holds(test, given) for test in tests)
+
+
+def _any_of(names: frozenset[Any], given: Any) -> bool:
+    return isinstance(given, list) and any(isinstance(g, str) and g in names for g in given)
 
 
 def _holds(test: Test, given: Any) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -12,7 +13,9 @@ from typing import Any, Literal
 from policy.document.diagnostic import Diagnostic, DocumentError, Location
 from policy.document.schema import check
 from policy.document.source import Document, parse, read_source
+from policy.environment import same_variable
 from policy.facts.fields import SWITCH
+from policy.rules.index import MatchIndex
 from policy.rules.match import Match
 from policy.rules.read_match import MatchReader
 
@@ -85,6 +88,14 @@ class PolicySet:
     rules: tuple[Rule, ...] = ()
     env: Mapping[str, str] = field(default_factory=dict)
 
+    @functools.cached_property
+    def index(self) -> Mapping[Enforce, MatchIndex[Rule]]:
+        """The rules of each rank, for quick asking."""
+        return {
+            "require": MatchIndex(r for r in self.rules if r.enforce == "require"),
+            "prefer": MatchIndex(r for r in self.rules if r.enforce == "prefer"),
+        }
+
     def matches(self) -> Iterator[Match]:
         return (rule.match for rule in self.rules)
 
@@ -96,11 +107,16 @@ def load_policies(paths: Sequence[str | Path]) -> PolicySet:
     """
     files: dict[Path, PolicyFile] = {}
     findings: list[Diagnostic] = []
+    found: list[Path] = []
     for given in paths:
         try:
-            for path in policy_paths(given):
-                if path.resolve() not in files:
-                    files[path.resolve()] = read_policy(parse(read_source(path)))
+            found += policy_paths(given)
+        except DocumentError as error:
+            findings.extend(error.diagnostics)
+    for path in found:
+        try:
+            if path.resolve() not in files:
+                files[path.resolve()] = read_policy(parse(read_source(path)))
         except DocumentError as error:
             findings.extend(error.diagnostics)
     if findings:
@@ -215,17 +231,22 @@ def rule_from_data(entry: Mapping[str, Any], match: Match, policy: str, location
 
 
 def _switch_in_env(document: Document) -> Iterator[Diagnostic]:
-    """The switch in an `env:` block would be overridden by the decision: a rule's `runner` is the way to set it."""
+    """Variables that an `env:` block cannot set: the switch, which the decision sets last, and our own."""
     blocks: list[list[str | int]] = [["env"]]
     blocks.extend(["rules", i, "env"] for i in range(len(document.data["rules"])))
     for block in blocks:
         owner = document.data if len(block) == 1 else document.data["rules"][block[1]]
-        if SWITCH in owner.get("env", {}):
-            message = f"`{SWITCH}` does not belong in `env`: the decision sets it last and would override it"
-            location = document.locate([*block, SWITCH], key=True)
-            yield Diagnostic(
-                location, "switch-in-env", message, "write a rule with `runner: v1` or `runner: v2`"
-            )
+        for name in owner.get("env", {}):
+            location = document.locate([*block, name], key=True)
+            if same_variable(name, SWITCH):
+                message = (
+                    f"`{name}` does not belong in `env`: the decision sets it last and would override it"
+                )
+                help_ = "write a rule with `runner: v1` or `runner: v2`"
+                yield Diagnostic(location, "switch-in-env", message, help_)
+            elif name.startswith("RUNNERCTL_"):
+                message = f"`{name}` does not belong in `env`: it is between `launch` and the guard"
+                yield Diagnostic(location, "reserved-name", message)
 
 
 def _tests(document: Document) -> Iterator[PolicyTest]:

@@ -43,7 +43,11 @@ class MatchReader:
     def __init__(self, document: Document, derived: Mapping[str, Field] | None = None) -> None:
         self.document = document
         self.derived = derived or {}
-        self.findings: list[Diagnostic] = []
+        self._findings: dict[Diagnostic, None] = {}  # an aliased mistake is one mistake
+
+    @property
+    def findings(self) -> tuple[Diagnostic, ...]:
+        return tuple(self._findings)
 
     def read(self, data: Mapping[str, Any], path: Sequence[str | int]) -> Match:
         """The tree of the mapping `data` that stands at `path` in the document."""
@@ -161,7 +165,7 @@ class MatchReader:
         self, at: Sequence[str | int], code: str, message: str, help_: str = "", *, key: bool = False
     ) -> None:
         location = self.document.locate(at, key=key)
-        self.findings.append(Diagnostic(location, code, message, help_))
+        self._findings[Diagnostic(location, code, message, help_)] = None
 
 
 @functools.cache
