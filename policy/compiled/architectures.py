@@ -1,4 +1,4 @@
-"""The set of architectures that default to V2 in one release under a policy (SPEC section 5)."""
+"""The set of architectures that default to V2 in one release under a policy."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ def is_static(match: Match) -> bool:
 
 @functools.lru_cache(maxsize=64)
 def default_v2_architectures(
-    policies: PolicySet, engine: EngineRelease, platform: str, names: tuple[str, ...]
+    policies: PolicySet, engine: EngineRelease, vllm: str, platform: str, names: tuple[str, ...]
 ) -> ArchitectureSet | None:
     """The release's own set, plus what the policy gives to V2, minus what it gives to V1.
 
-    `names` are the architectures that the release registers, over which globs expand; names that rules spell
+    `vllm` is the version that rules see, which `engine` describes. `names` are the architectures that it registers, over which globs expand; names that rules spell
     out may be out-of-tree. None where the release has no such set.
     """
     own = engine.default_v2_architectures
@@ -47,9 +47,7 @@ def default_v2_architectures(
     candidates = {*own, *(names if rules else ()), *_spelled_out(rules)}
     chosen, conflicts = set(), []
     for name in sorted(candidates):
-        facts = Facts(
-            {"vllm": engine.release, "platform": platform, "model_config": {"architectures": [name]}}
-        )
+        facts = Facts({"vllm": vllm, "platform": platform, "model_config": {"architectures": [name]}})
         wish, conflict = _wish(name, [rule for rule in rules if rule.match.value(facts)])
         if conflict:
             conflicts.append(conflict)

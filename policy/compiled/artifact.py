@@ -15,7 +15,7 @@ from packaging.version import Version
 
 from policy.compiled.architectures import default_v2_architectures
 from policy.document.diagnostic import DocumentError
-from policy.document.schema import API_VERSION
+from policy.document.schema import API_VERSION, check
 from policy.document.source import Document
 from policy.engine.release import EngineRelease
 from policy.input_error import InputError
@@ -59,7 +59,7 @@ def compile_policy(
 
     Architectures over which rules clash are left as the release has them.
     """
-    found = default_v2_architectures(policies, engine, platform, names)
+    found = default_v2_architectures(policies, engine, vllm, platform, names)
     content = {
         "apiVersion": API_VERSION,
         "kind": KIND,
@@ -102,7 +102,11 @@ def load_artifact(path: str | os.PathLike[str]) -> CompiledPolicy:
         raise ArtifactError(
             f"{name}: not a compiled policy of {API_VERSION}; make one with `runnerctl compile`"
         )
-    digest = data.pop("digest", None)
+    try:
+        check(Document.unmarked(name, data), "compiled-policy")
+    except DocumentError as error:
+        raise ArtifactError(f"{name}: not a compiled policy: {error.diagnostics[0].message}") from error
+    digest = data.pop("digest")
     if digest != _digest(data):
         raise ArtifactError(
             f"{name}: changed since it was compiled: its digest does not fit; compile it again"

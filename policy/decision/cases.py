@@ -4,25 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import combinations, permutations
-from typing import Any
-
-from packaging.specifiers import SpecifierSet
 
 from policy.decision.decision import Decision, Failure
-from policy.decision.serving import SWITCH_PATH, SWITCH_VALUES, Undecided
+from policy.decision.serving import Undecided
+from policy.decision.values import values_of
 from policy.facts.facts import UNKNOWN, Facts
-from policy.facts.fields import OPEN_MAPPINGS, field
-from policy.rules.match import Compare, Differs, Equal, Glob, Match, Release, Test, is_glob
+from policy.facts.fields import field
+from policy.rules.match import Match, Test
 
 __all__ = ["settle"]
 
 # Each case is one full resolution. Past this many the honest answer is that it was not settled.
 MAX_CASES = 20_000
-# Sharing a text among three globs costs the cube of their number.
-MOST_TRIPLES = 8
-# An architecture that no rule names stands for all the others.
-UNNAMED = "SomeArchitectureThatNoRuleNames"
+# Of errors that depend on unknown facts, so many are shown.
+MOST_ERRORS = 5
 
 
 class _Differ(Exception):  # noqa: N818  (ends the search: two cases have different answers)
@@ -32,17 +27,22 @@ class _Differ(Exception):  # noqa: N818  (ends the search: two cases have differ
 def settle(
     decide: Callable[[Facts], Decision],
     facts: Facts,
-    matches: Sequence[Match],
+    matches: Sequence[Callable[[], Iterable[Match]]],
     reasons: Mapping[str, str],
 ) -> Decision:
     """The decision for `facts`, whatever the unknown facts turn out to be; `undetermined` if that matters.
 
-    `matches` are all the matches in play: only the values that they can tell apart are tried, so the answer
+    `matches` give all the matches in play: only the values that they can tell apart are tried, so the answer
     is exact. `reasons` say why facts are unknown, for the message.
     """
-    search = _Search(decide, matches)
+    try:
+        return decide(facts)  # nothing that matters is unknown: the usual case
+    except Undecided:
+        search = _Search(decide, [match for some in matches for match in some()])
     try:
         cases = list(search.decisions(facts, ()))
+        if not search.complete:
+            raise _Differ  # they agree, but there may be a value that was not tried
     except _Differ:
         vllm = facts.value("vllm")
         return _undetermined(None if vllm is UNKNOWN else str(vllm), search.split, reasons)
@@ -55,6 +55,7 @@ class _Search:
         self.matches = matches
         self.first: Decision | None = None
         self.tried = 0
+        self.complete = True
         self.split: dict[str, None] = {}
 
     def decisions(self, facts: Facts, above: tuple[str, ...]) -> Iterator[Decision]:
@@ -82,13 +83,14 @@ class _Search:
     def cases(self, facts: Facts, path: str) -> Iterator[Facts]:
         """The facts once for each value of `path` that the matches can tell apart."""
         types = _types(path)
-        if "object" in types:
+        if set(types) <= {"object", "null"}:
             if "null" in types:
                 yield facts.replace(path, None)
             yield facts.open_object(path)
             return
-        known = field(path)
-        for value in _values(path, types, known.enum if known else (), list(self.tests(path))):
+        values = values_of(path, field(path), list(self.tests(path)))
+        self.complete = self.complete and values.complete
+        for value in values.tried:
             yield facts.replace(path, value)
 
     def tests(self, path: str) -> Iterator[Test]:
@@ -104,75 +106,38 @@ def _types(path: str) -> tuple[str, ...]:
     return known.types if known else ("string", "null")
 
 
-def _values(path: str, types: Sequence[str], enum: Sequence[Any], tests: Sequence[Test]) -> list[Any]:
-    """Values of which every value of the fact behaves like one, under these tests."""
-    named = _named(tests)
-    if "array" in types:
-        texts = [str(v) for v in named]
-        values: list[Any] = [[UNNAMED], *([t] for t in texts)]
-        values.extend(list(pair) for pair in combinations(texts[:24], 2))
-    elif types[0] == "boolean":
-        values = [False, True]
-    elif enum:
-        values = [v for v in enum if v is not None]
-    elif {"integer", "number"} & set(types):
-        numbers = sorted({v for v in named if isinstance(v, (int, float)) and not isinstance(v, bool)} | {1})
-        values = sorted({v + step for v in numbers for step in (-1, 0, 1)})
-    elif path == SWITCH_PATH:
-        values = [*(str(v) for v in named), *SWITCH_VALUES.values(), UNNAMED]
-    else:
-        values = [*(str(v) for v in named), "some value that no rule names"]
-    nullable = "null" in types or path.partition(".")[0] in OPEN_MAPPINGS
-    return [*values, None] if nullable else values
-
-
-def _named(tests: Sequence[Test]) -> list[Any]:
-    """The values that the tests name, with examples for globs, one by one and together, and for version ranges."""
-    found: dict[Any, None] = {}
-    globs: dict[str, None] = {}
-    for test in tests:
-        if isinstance(test, Glob) or (isinstance(test, Differs) and is_glob(test.value)):
-            globs[str(test.pattern if isinstance(test, Glob) else test.value)] = None
-        elif isinstance(test, (Equal, Differs)):
-            found[test.value] = None
-        elif isinstance(test, Compare):
-            found[int(test.bound) if float(test.bound).is_integer() else test.bound] = None
-        elif isinstance(test, Release):
-            for specifier in SpecifierSet(test.specifier):
-                version = specifier.version.removesuffix(".*")
-                found.update(dict.fromkeys((f"{version}.dev0", version, f"{version}.1", "0", "99999")))
-    found.update(dict.fromkeys(_shared(list(globs)[:24])))
-    return list(found)
-
-
-def _shared(globs: Sequence[str]) -> Iterator[str]:
-    """Texts that match each glob alone, and those that two or three of them share if any text does."""
-    for glob in globs:
-        yield glob.replace("*", "").replace("?", "x")
-        yield glob.replace("*", "x").replace("?", "x")
-    for some in (*permutations(globs, 2), *(permutations(globs, 3) if len(globs) <= MOST_TRIPLES else ())):
-        text = "*"
-        for glob in some:  # each fills the first star of the one before: `a*` and `*b` give `ab`
-            text = text.replace("*", glob, 1)
-        yield text.replace("*", "").replace("?", "x")
-
-
 def _agreed(cases: Sequence[Decision], split: Iterable[str]) -> Decision:
     """One decision of cases with the same answer: what is not common to all of them is left out."""
     first = cases[0]
     if len(cases) == 1:
         return first
     warnings = tuple(w for w in first.warnings if all(w in c.warnings for c in cases))
-    errors = tuple(e for e in first.errors if all(e in c.errors for c in cases))
-    if first.errors and not errors:
-        shared = set.intersection(*({f for e in c.errors for f in e.features} for c in cases))
-        kept = tuple(f for e in first.errors for f in e.features if f in shared)
-        message = "the release cannot serve this deployment, whatever the unknown facts are"
-        errors = (Failure("unsupported-features" if kept else "engine-refuses", message, kept),)
+    errors = _common_errors(cases)
     if first.status == "ok" and any(c.decided_by != first.decided_by for c in cases):
         names = ", ".join(f"`{p}`" for p in split)
         warnings = (*warnings, f"the same runner whatever is true of {names}; who decides it differs")
     return replace(first, warnings=warnings, errors=errors)
+
+
+def _common_errors(cases: Sequence[Decision]) -> tuple[Failure, ...]:
+    """What is certain: the errors of all cases, or the features of all, or else each of the errors that may come."""
+    first = cases[0]
+    if not first.errors or all(c.errors == first.errors for c in cases):
+        return first.errors
+    everywhere = tuple(e for e in first.errors if all(e in c.errors for c in cases))
+    if everywhere:
+        return everywhere
+    features = [{f for e in c.errors for f in e.features} for c in cases]
+    shared = set.intersection(*features)
+    if shared:
+        kept = tuple(dict.fromkeys(f for e in first.errors for f in e.features if f in shared))
+        message = f"whatever the unknown facts are, this is not supported: {', '.join(kept)}"
+        return (Failure("unsupported-features", message, kept),)
+    either = dict.fromkeys((e.code, e.message) for c in cases for e in c.errors)
+    return tuple(
+        Failure(code, f"depending on the unknown facts: {message}")
+        for code, message in list(either)[:MOST_ERRORS]
+    )
 
 
 def _undetermined(vllm: str | None, split: Iterable[str], reasons: Mapping[str, str]) -> Decision:

@@ -53,7 +53,7 @@ class Failure:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """The decision of SPEC section 4. `env_set` and `env_unset` are what must be changed to get it."""
+    """The decision of one deployment. `env_set` and `env_unset` are what must be changed to get it."""
 
     status: Status
     vllm: str | None

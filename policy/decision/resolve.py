@@ -49,7 +49,7 @@ def resolve(
     strict_env: bool = False,
     today: date | None = None,
 ) -> Decision:
-    """Decide the runner of one deployment (SPEC section 4).
+    """Decide the runner of one deployment.
 
     `engine` is the release that the catalog found for `facts`, or why it found none; None when the facts name no
     release. `layers` are the operator's environment from the weakest to the strongest layer, for the record of
@@ -71,8 +71,7 @@ def resolve(
             errors=(Failure("unknown-release", message),),
         )
     question = _Question(policies, engine, layers, strict_env, today)
-    matches = [*policies.matches(), *engine.matches()]
-    decision = settle(question.decide, facts, matches, reasons or {})
+    decision = settle(question.decide, facts, (policies.matches, engine.matches), reasons or {})
     return _with_architectures(decision, policies, engine, facts, names)
 
 
@@ -83,7 +82,11 @@ def _with_architectures(
         return decision
     platform = facts.value("platform")
     found = default_v2_architectures(
-        policies, engine, platform if isinstance(platform, str) else "cuda", names
+        policies,
+        engine,
+        str(facts.value("vllm")),
+        platform if isinstance(platform, str) else "cuda",
+        names,
     )
     if found is None:
         return decision
@@ -117,7 +120,7 @@ class _Question:
         return self._own(facts)
 
     def _matching(self, enforce: Literal["require", "prefer"], facts: Facts) -> list[Rule]:
-        return [r for r in self.policies.rules if r.enforce == enforce and known(r.match, facts)]
+        return [r for r in self.policies.index[enforce].candidates(facts) if known(r.match, facts)]
 
     def _clash(self, rules: Sequence[Rule]) -> Decision | None:
         """An error decision that names two of `rules` that cannot both be followed, if there are any."""
@@ -232,7 +235,7 @@ class _Question:
         return self._checked_against_operator(decision, rule, facts)
 
     def _checked_against_operator(self, decision: Decision, rule: Rule, facts: Facts) -> Decision:
-        """SPEC 4.6: a `require` wins over a switch that disagrees, and says so, or refuses with --strict-env."""
+        """A `require` wins over a switch that disagrees, and says so, or refuses with --strict-env."""
         switch = read_switch(facts)
         if rule.enforce != "require" or switch is None or self.engine.switch == "none":
             return decision

@@ -68,6 +68,9 @@ def read_switch(facts: Facts) -> Switch | None:
 
 def with_switch(facts: Facts, runner: Runner | None) -> Facts:
     """The facts as they will be once the switch asks for `runner`, or is not set (None)."""
+    wanted = SWITCH_VALUES[runner] if runner else ABSENT
+    if facts.value(SWITCH_PATH) == wanted:
+        return facts
     return facts.replace(SWITCH_PATH, SWITCH_VALUES[runner] if runner else None)
 
 
@@ -90,7 +93,7 @@ def refusal(engine: EngineRelease, runner: Runner, facts: Facts) -> Refusal | No
     if features:
         yet = "yet " if runner == "v2" else ""
         sentences.append(f"Model Runner {runner.upper()} does not {yet}support: {', '.join(features)}")
-    for gap in engine.refused[runner]:
+    for gap in engine.gaps[runner][1].candidates(facts):
         if known(gap.match, facts):
             features += (worded(gap.feature, facts),) if gap.feature else ()
             sentences.append(gap.message or "")
@@ -99,7 +102,8 @@ def refusal(engine: EngineRelease, runner: Runner, facts: Facts) -> Refusal | No
 
 def unsupported(engine: EngineRelease, runner: Runner, facts: Facts) -> tuple[str, ...]:
     """vLLM's names of the features in `facts` that `runner` does not support."""
-    return tuple(_feature(gap, facts) for gap in engine.unsupported[runner] if known(gap.match, facts))
+    gaps = engine.gaps[runner][0].candidates(facts)
+    return tuple(_feature(gap, facts) for gap in gaps if known(gap.match, facts))
 
 
 def _feature(gap: Gap, facts: Facts) -> str:
@@ -136,14 +140,16 @@ def own_choice(engine: EngineRelease, facts: Facts) -> OwnChoice:
 
 def derived_for(choice: Choice, engine: EngineRelease, facts: Facts) -> Facts:
     """Facts with the derived paths that `choice` asks for, and only those: each may need unknown facts."""
+    if not choice.derived:
+        return facts
     values: dict[str, object] = {}
-    for path in {leaf.path for leaf in choice.match.leaves()}:
+    for path in choice.derived:
         if path == "default_v2_architecture":
             values[path] = in_default_set(engine, facts)
-        elif path in ("unsupported.v1", "unsupported.v2"):
+        else:
             runner: Literal["v1", "v2"] = "v1" if path.endswith("v1") else "v2"
             values[path] = list(unsupported(engine, runner, facts)) or ABSENT
-    return facts.with_derived(values) if values else facts
+    return facts.with_derived(values)
 
 
 def _list_features(reason: str, facts: Facts) -> str:

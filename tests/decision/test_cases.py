@@ -182,12 +182,7 @@ def test_no_release_and_no_such_release(catalog: Catalog) -> None:
     assert "--assume 0.33.0" in newer.errors[0].message
 
 
-@pytest.mark.xfail(
-    strict=True, reason="rules that conflict are reported as something that the release refuses"
-)
 def test_different_errors_are_not_blamed_on_the_release(ask: Ask) -> None:
-    # BUG (small): MoE gives conflicting-rules, dense gives unsupported-features; the answer says `engine-refuses`,
-    # "the release cannot serve this deployment, whatever the unknown facts are". V1 would serve it.
     rule = "{id: a, match: {model_config.is_moe: true}, runner: v1, enforce: require}"
     facts = {**LLAMA, "compilation_config.mode": "STOCK_TORCH_COMPILE"}
     decision = ask("0.23.0", facts, [MOE], rule, REQUIRE_V2)

@@ -1,4 +1,4 @@
-"""SPEC section 4, paragraph by paragraph, on the shipped catalog."""
+"""Who decides, paragraph by paragraph of docs/policies.md, on the shipped catalog."""
 
 from __future__ import annotations
 
@@ -154,7 +154,7 @@ ROWS: dict[str, Row] = {
     "engine over an invalid switch": ("0.23.0", LLAMA, [REQUIRE_ENGINE], "", ("v2", "policy", "as-is")),
     # a rule that maps the switch to a runner
     "the switch as a fact": ("0.23.0", LLAMA, [f"{{id: map, match: {{env.{SWITCH}: 'true'}}, runner: v2, enforce: require}}"], "true", ("v2", "policy", "map")),
-    # 5 of SPEC: judged with the switch as it will be set
+    # judged with the switch as it will be set
     "DBO on 0.29": ("0.29.0", DBO, [], None, ("v1", "engine", "v2-unsupported")),
     "DBO on 0.30, not set": ("0.30.0", DBO, [], None, ("v1", "engine", "v2-unsupported")),
     "DBO on 0.30, switch 1": ("0.30.0", DBO, [], "1", ("v2", "environment", None)),
