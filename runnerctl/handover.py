@@ -12,15 +12,15 @@ from typing import Any
 from policy.decision.decision import Decision
 from policy.engine.release import Runner
 
-__all__ = ["ATTESTATION_DIR", "COMPILED_POLICY", "FACTS", "PREFIX", "VERDICT", "Verdict"]
+__all__ = ["ATTESTATION_DIR", "COMPILED_POLICY", "FACTS", "PREFIX", "STRICT_ENV", "VERDICT", "Verdict"]
 
 PREFIX = "RUNNERCTL_"
 COMPILED_POLICY = "RUNNERCTL_COMPILED_POLICY"  # path of the artifact; nothing happens where it is not set
 ATTESTATION_DIR = "RUNNERCTL_ATTESTATION_DIR"  # folder of the records
 VERDICT = "RUNNERCTL_VERDICT"  # JSON of a Verdict; absent while the decision is deferred
-FACTS = (
-    "RUNNERCTL_FACTS"  # JSON of facts that only the operator knows (labels, --set), for a deferred decision
-)
+# JSON of facts that only the operator knows (labels, --set), for a deferred decision.
+FACTS = "RUNNERCTL_FACTS"
+STRICT_ENV = "RUNNERCTL_STRICT_ENV"  # 1: --strict-env, for a deferred decision
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,9 @@ from typing import Any
 
 from policy.input_error import InputError
 
-__all__ = ["Record", "RecordError", "append_record", "read_records"]
+__all__ = ["Record", "RecordError", "append_record", "read_records", "record_files"]
+
+PREFIX = "attestation-"
 
 
 class RecordError(InputError):
@@ -51,7 +53,7 @@ def append_record(folder: Path, record: Record) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     line = json.dumps(asdict(record), sort_keys=True) + "\n"
     descriptor = os.open(
-        folder / f"{record.host}-{record.pid}.jsonl", os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644
+        folder / f"{PREFIX}{record.host}-{record.pid}.jsonl", os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644
     )
     try:
         os.write(descriptor, line.encode())
@@ -59,9 +61,14 @@ def append_record(folder: Path, record: Record) -> None:
         os.close(descriptor)
 
 
+def record_files(folder: Path) -> list[Path]:
+    """The files of records in a folder; whatever else lies there is somebody else's."""
+    return sorted(folder.glob(f"{PREFIX}*.jsonl"))
+
+
 def read_records(folder: Path) -> Iterator[Record]:
     """Every record of a folder, by file name. Raises `RecordError`."""
-    for path in sorted(folder.glob("*.jsonl")):
+    for path in record_files(folder):
         try:
             text = path.read_text("utf-8")
         except (OSError, UnicodeDecodeError) as error:
@@ -75,6 +82,18 @@ def _record(line: str, where: str) -> Record:
     try:
         data: dict[str, Any] = json.loads(line)
         known = {f.name for f in fields(Record)}
-        return Record(**{k: v for k, v in data.items() if k in known})
+        record = Record(**{k: v for k, v in data.items() if k in known})
+        texts = (
+            record.role,
+            record.runner,
+            record.decided,
+            record.who,
+            record.policy,
+            record.vllm,
+            record.host,
+        )
+        if not all(isinstance(text, str) for text in texts):
+            raise TypeError("a text is something else")
+        return record
     except (ValueError, TypeError, AttributeError) as error:
         raise RecordError(f"{where}: not an attestation record") from error

@@ -1,4 +1,4 @@
-"""Compares the records of one launch with its decision, and with the processes that should be there."""
+"""Compares what the processes of one launch used with what they were told, and with who should be there."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def _missing(records: Sequence[Record]) -> list[str]:
     fronts = [r for r in records if r.role == "front-end"]
     if not fronts:
         return ["no front end left a record"]
-    front = fronts[-1]
+    front = max(fronts, key=lambda record: record.time)
     engines = front.data_parallel_size or 1
     workers = (front.world_size or 1) * engines
     seen_engines = {(r.host, r.pid, r.rank) for r in records if r.role == "engine-core"}

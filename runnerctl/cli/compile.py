@@ -23,13 +23,14 @@ def compile_(
     assume: Annotated[
         str | None, typer.Option(help="Decide as this release where the catalog does not know VLLM.")
     ] = None,
+    catalog: Annotated[str | None, typer.Option(metavar="DIR", help="Another engine catalog.")] = None,
 ) -> None:
     """Compile policies for one vLLM release into one JSON artifact, reproducible byte for byte."""
     from policy.compiled.architectures import default_v2_architectures
     from policy.compiled.artifact import compile_policy, to_text
-    from policy.engine import Catalog, EngineRelease
+    from policy.engine import EngineRelease
     from policy.facts.fields import field
-    from runnerctl.cli.inputs import read_policies
+    from runnerctl.cli.inputs import open_catalog, read_policies
 
     if not policy:
         raise UsageError("nothing to compile: give --policy FILE")
@@ -38,8 +39,8 @@ def compile_(
     known = field("platform")
     if known is not None and platform not in known.enum:
         raise UsageError(f"--platform {platform}: one of {', '.join(known.enum)}")
-    catalog = Catalog()
-    engine = catalog.find(vllm, assume)
+    releases = open_catalog(catalog)
+    engine = releases.find(vllm, assume)
     if not isinstance(engine, EngineRelease):
         typer.echo(
             f"vLLM {vllm} is not a release that the catalog knows; --assume RELEASE compiles as for it",
@@ -47,8 +48,8 @@ def compile_(
         )
         raise typer.Exit(ExitCode.UNDETERMINED)
     policies = read_policies(policy, no_policy=False)
-    names = catalog.architecture_names(engine.release)
-    found = default_v2_architectures(policies, engine, platform, names)
+    names = releases.architecture_names(engine.release)
+    found = default_v2_architectures(policies, engine, vllm, platform, names)
     if found is not None and found.conflicts:
         typer.echo("\n".join(f"{conflict} [conflicting-rules]" for conflict in found.conflicts), err=True)
         raise typer.Exit(ExitCode.NO)

@@ -1,11 +1,14 @@
-"""Exit codes (SPEC section 6), the same whatever the output format."""
+"""Exit codes, the same whatever the output format."""
 
 from __future__ import annotations
 
 from enum import IntEnum
+from typing import TYPE_CHECKING
 
-from policy.decision.decision import Status
 from policy.input_error import InputError
+
+if TYPE_CHECKING:
+    from policy.decision.decision import Status
 
 __all__ = ["ExitCode", "UsageError", "exit_code_of"]
 

@@ -70,6 +70,7 @@ def application(arguments: Sequence[str] = ()) -> typer.Typer:
 
 def run() -> NoReturn:
     """The entry point. Exits with the codes of `runnerctl.cli.exits`."""
+    out = sys.stdout
     try:
         application(sys.argv[1:])()
         code = int(ExitCode.OK)
@@ -81,6 +82,10 @@ def run() -> NoReturn:
     except KeyboardInterrupt:
         code = 130
     except BrokenPipeError:
+        code = 141
+    if (
+        sys.stdout is not out
+    ):  # Typer puts a wrapper there when the reader of a pipe has gone, and exits with 1
         code = 141
     try:
         sys.stdout.flush()

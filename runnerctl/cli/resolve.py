@@ -12,6 +12,7 @@ from runnerctl.cli.formats import Format
 
 if TYPE_CHECKING:
     from policy.decision import Decision
+    from policy.decision.resolve import Layers
     from policy.engine import EngineRelease, UnknownRelease
     from policy.facts.facts import Facts
     from policy.rules.policy_set import PolicySet
@@ -77,13 +78,16 @@ def resolve(
 
 
 class _Deployment:
-    """The facts of the one deployment that was asked about, and why some are unknown."""
+    """The facts of the one deployment that was asked about, why some are unknown, and its environment's layers."""
 
-    def __init__(self, document: dict[str, Any], reasons: dict[str, str]) -> None:
+    def __init__(
+        self, document: dict[str, Any], reasons: dict[str, str], layers: Layers | None = None
+    ) -> None:
         from policy.facts.facts import Facts
 
         self.document = document
         self.reasons = reasons
+        self.layers = layers
         self.facts: Facts = Facts(document)
 
 
@@ -105,7 +109,8 @@ def _facts_of(
         return _Deployment(document, reasons)
     from runnerctl.cli.gathering import gather_command
 
-    return _Deployment(*gather_command(command, given, catalog))
+    found, layers = gather_command(command, given, catalog)
+    return _Deployment(found.document, dict(found.reasons), layers)
 
 
 def _release_here(given: list[Any]) -> dict[str, Any]:
@@ -134,6 +139,7 @@ def _decide(
         policies,
         engine,
         question.facts,
+        layers=question.layers,
         names=names,
         reasons=question.reasons,
         strict_env=strict_env,

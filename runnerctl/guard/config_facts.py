@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+import re
 from collections.abc import Iterable, Mapping
 from enum import Enum
 from importlib.metadata import distributions, entry_points
@@ -33,9 +35,8 @@ def read_config_facts(
 ) -> dict[str, Any]:
     """The facts document of `config` in this process. `given` are the facts that only the operator knows."""
     paths = {leaf.path for m in (*policy.policies.matches(), *policy.engine.matches()) for leaf in m.leaves()}
-    # Derived facts are asked of vLLM itself, and so is what they derive from: it is there anyway.
     readings = [
-        Reading({"vllm": policy.engine.release, "env": dict(environ), **_outside(config, paths)}),
+        Reading({"vllm": policy.vllm, "env": dict(environ), **_outside(config, paths)}),
         Reading(_inside(config, sorted(p for p in paths if p.split(".")[0] not in OUTSIDE))),
         Reading(dict(given)),
     ]
@@ -51,7 +52,7 @@ def _outside(config: Any, paths: Iterable[str]) -> dict[str, Any]:
     facts: dict[str, Any] = {
         "platform": platform_name(current_platform),
         "has_triton": bool(HAS_TRITON),
-        "model": str(config.model_config.model),
+        "model": _as_given(str(config.model_config.model)),
         "logits_processor_plugins": bool(entry_points(group="vllm.logits_processors")),
     }
     if "packages" in heads:
@@ -59,6 +60,12 @@ def _outside(config: Any, paths: Iterable[str]) -> dict[str, Any]:
     if "host" in heads:
         facts["host"] = _host()
     return facts
+
+
+def _as_given(model: str) -> str:
+    """The name on the hub, where vLLM has put the folder of its snapshot in the place of the name (offline)."""
+    found = re.search(r"/models--([^/]+?)--([^/]+)/snapshots/[^/]+/?$", model)
+    return f"{found[1]}/{found[2]}" if found else model
 
 
 def platform_name(platform: Any) -> str:
@@ -73,14 +80,12 @@ def platform_name(platform: Any) -> str:
 def _host() -> dict[str, bool]:
     from vllm.platforms.interface import in_wsl
 
-    pinned = True
+    facts = {"wsl": bool(in_wsl())}
     try:
         from vllm.utils.platform_utils import is_pin_memory_available
-
-        pinned = bool(is_pin_memory_available())
     except ImportError:
-        pass
-    return {"wsl": bool(in_wsl()), "pinned_memory": pinned}
+        return facts
+    return {**facts, "pinned_memory": bool(is_pin_memory_available())}
 
 
 def _inside(config: Any, paths: Iterable[str]) -> dict[str, Any]:
@@ -99,7 +104,7 @@ def _read(config: Any, steps: list[str], into: dict[str, Any]) -> None:
         value = node.get(step, _MISSING) if isinstance(node, Mapping) else getattr(node, step, _MISSING)
         if value is _MISSING:
             return
-        if callable(value) and not isinstance(value, type):
+        if inspect.ismethod(value):  # `is_xpress()` and its like
             value = value()
         if i == len(steps) - 1:
             plain = _plain(value)

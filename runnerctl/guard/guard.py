@@ -13,14 +13,14 @@ from typing import Any
 
 from packaging.version import Version
 
-from policy.compiled.artifact import CompiledPolicy, load_artifact
+from policy.compiled.artifact import CompiledPolicy, load_artifact, write_atomically
 from policy.decision import Decision, resolve
 from policy.engine.release import Runner
 from policy.facts.facts import Facts
 from policy.facts.fields import SWITCH
 from runnerctl.attestation.record import Record, append_record
 from runnerctl.guard.config_facts import read_config_facts
-from runnerctl.handover import ATTESTATION_DIR, COMPILED_POLICY, FACTS, VERDICT, Verdict
+from runnerctl.handover import ATTESTATION_DIR, COMPILED_POLICY, FACTS, STRICT_ENV, VERDICT, Verdict
 
 __all__ = ["Guard", "GuardError"]
 
@@ -45,6 +45,7 @@ class Guard:
         # What the operator set, before a decision made here changes it: a second model is asked about the same.
         self._operator_env = None if self.verdict else dict(environ)
         self._deciding = False
+        self._decided_for: Any = None
 
     @classmethod
     def from_environment(cls, environ: MutableMapping[str, str]) -> Guard:
@@ -69,16 +70,29 @@ class Guard:
 
     def _decide(self, config: Any) -> None:
         decision = self._resolve(config)
+        self._decided_for = config
+        self._leave_decision(decision)
         for name in decision.env_unset:
             self.environ.pop(name, None)
         self.environ.update(decision.env_set)
         self.verdict = Verdict.of(decision, self.environ.get(SWITCH))
         self.environ[VERDICT] = self.verdict.to_json()
-        overridden = (f"{o.name}={o.value} overridden by {o.by}" for o in decision.overrides)
+        overridden = (f"{o.name}={o.value} overridden by {o.by}" for o in decision.shown().overrides)
         for text in (*decision.warnings, *overridden):
             logger.warning("runnerctl: %s", text)
         logger.info("runnerctl: decided %s, by %s", decision.runner, self.verdict.who)
         self.install_architectures(sys.modules["vllm.config.vllm"])
+
+    def _leave_decision(self, decision: Decision) -> None:
+        """Where the launch left the decision to the guard, it stands in the folder from here on."""
+        if self.folder is None:
+            return
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            text = json.dumps(decision.shown().as_json(), indent=1) + "\n"
+            write_atomically(self.folder / "decision.json", text)
+        except OSError as error:
+            logger.error("runnerctl: no decision.json in %s: %s", self.folder, error)
 
     def _resolve(self, config: Any) -> Decision:
         """The decision for a config under what the operator set. Raises `GuardError` when there is no runner."""
@@ -86,7 +100,12 @@ class Guard:
         facts = read_config_facts(config, self.policy, environ, json.loads(environ.get(FACTS, "{}")))
         layers = [("process environment", environ)]
         decision = resolve(
-            self.policy.policies, self.policy.engine, Facts(facts), layers=layers, today=date.today()
+            self.policy.policies,
+            self.policy.engine,
+            Facts(facts),
+            layers=layers,
+            strict_env=environ.get(STRICT_ENV) == "1",
+            today=date.today(),
         )
         if decision.status != "ok":
             messages = "; ".join(e.message for e in decision.errors)
@@ -130,7 +149,8 @@ class Guard:
         """Check and record which runner a process will use. Raises `GuardError` on a difference."""
         if config.model_config is None:
             return
-        if role == "front-end" and self._operator_env is not None and self.verdict is not None:
+        decided_here = self._operator_env is not None and self._decided_for is not config
+        if role == "front-end" and decided_here and self.verdict is not None:
             self._check_next_model(config, self.verdict)
         used: Runner = "v2" if config.use_v2_model_runner else "v1"
         parallel = config.parallel_config

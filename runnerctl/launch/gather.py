@@ -34,7 +34,7 @@ class Gathered:
 
 def installation_of(command: EngineCommand, env: Mapping[str, str]) -> Installation:
     """The installation that the command will run in; this process's own where the command does not tell."""
-    return read_installation(interpreter_of(command.argv, env) or Path(sys.executable))
+    return read_installation(interpreter_of(command.argv, env) or Path(sys.executable), env)
 
 
 def gather(
@@ -45,11 +45,12 @@ def gather(
     *,
     installation: Installation | None,
     given: Sequence[Reading] = (),
+    online: bool,
 ) -> Gathered:
     """The facts of `command` under `release`. `given` are the operator's own, which win.
 
-    With an `installation` the machine is read too; without one the question is about another machine. Raises
-    `ServeArgumentError` and `ModelFileError`.
+    With an `installation` the machine is read too; without one the question is about another machine. `online`
+    says whether the hub may be asked for a model. Raises `ServeArgumentError` and `ModelFileError`.
     """
     # An engine always has a model: what may be unknown is what it is, not whether there is one.
     readings = [Reading({"vllm": release, "env": dict(env), "model_config": {}})]
@@ -58,21 +59,25 @@ def gather(
     if command.serve_arguments is None:
         readings.append(Reading({}, dict.fromkeys(_unseen(), UNSEEN)))
     else:
-        readings.extend(_server(command.serve_arguments, env, release, catalog))
+        readings.extend(_server(command.serve_arguments, env, release, catalog, online=online))
     document, reasons = merge_facts([*readings, *given])
     return Gathered(document, reasons)
 
 
 def _unseen() -> list[str]:
-    """Every config object, and every field of the one that is certainly there."""
+    """What only the process will know: every config object, and every field of the one that is certainly there."""
     properties = load_schema("facts")["properties"]
     objects = [name for name, node in properties.items() if "object" in node.get("type", ())]
     fields = [f"model_config.{name}" for name in properties["model_config"]["properties"]]
-    return [*(n for n in objects if n.endswith("_config") and n != "model_config"), *fields]
+    return [
+        *(n for n in objects if n.endswith("_config") and n != "model_config"),
+        *fields,
+        "is_mm_encoder_only",
+    ]
 
 
 def _server(
-    arguments: Sequence[str], env: Mapping[str, str], release: str, catalog: Catalog
+    arguments: Sequence[str], env: Mapping[str, str], release: str, catalog: Catalog, *, online: bool
 ) -> Sequence[Reading]:
     """The arguments first, then what the model's files say under them."""
     reading = read_serve_arguments(arguments, release, lambda name: Path(name).read_text("utf-8"))
@@ -80,7 +85,7 @@ def _server(
     names = catalog.names(found.release) if isinstance(found, EngineRelease) else None
     architectures = names["architectures"] if names else None
     return [
-        read_served_model(reading.facts, env, architectures, release, online=True),
-        read_served_draft(reading.facts, env, online=True),
+        read_served_model(reading.facts, env, architectures, release, online=online),
+        read_served_draft(reading.facts, env, online=online),
         reading,
     ]

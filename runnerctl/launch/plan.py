@@ -13,12 +13,12 @@ from policy.compiled.artifact import compile_policy
 from policy.decision import Decision, resolve
 from policy.decision.resolve import Layers
 from policy.engine import EngineRelease, UnknownRelease
-from policy.environment import Override, shown
+from policy.environment import LAYERS, Override, merge_layers, shown
 from policy.facts.facts import Facts
 from policy.facts.fields import SWITCH
 from policy.rules.policy_set import PolicySet
 from runnerctl import __version__
-from runnerctl.handover import ATTESTATION_DIR, COMPILED_POLICY, FACTS, PREFIX, VERDICT, Verdict
+from runnerctl.handover import ATTESTATION_DIR, COMPILED_POLICY, FACTS, PREFIX, STRICT_ENV, VERDICT, Verdict
 from runnerctl.launch.gather import Gathered
 from runnerctl.launch.layers import merged
 
@@ -98,6 +98,7 @@ def make_plan(
     folder: Path,
     *,
     deferred: bool,
+    strict_env: bool,
     guarded: bool,
     given: Mapping[str, Any],
 ) -> Plan:
@@ -110,8 +111,11 @@ def make_plan(
     # Left over from an outer launch: another engine's policy and verdict are not this one's.
     operator = {n: v for n, v in merged(layers).items() if not n.startswith(PREFIX)}
     if deferred:
+        # The guard will see one environment: what its layers replaced among themselves is known only here.
+        overrides = merge_layers(
+            [(LAYERS[0], policies.env), *layers], forced=None, unset=False, by=""
+        ).overrides
         environment = {**policies.env, **operator}
-        overrides: tuple[Override, ...] = ()
     else:
         environment = {**operator, **decision.env_set}
         for name in decision.env_unset:
@@ -122,6 +126,8 @@ def make_plan(
     environment[ATTESTATION_DIR] = str(folder)
     if deferred and given:
         environment[FACTS] = json.dumps(given, sort_keys=True)
+    if deferred and strict_env:
+        environment[STRICT_ENV] = "1"
     overrides += _admit_guard(environment)
     _reach_ray(environment)
     return Plan(argv, layers[0][1], environment, decision, overrides, deferred, guarded, folder, artifact)

@@ -40,6 +40,8 @@ class Request:
 
 def prepare(request: Request) -> Plan | Decision:
     """The plan, or the decision that keeps the engine from starting. Raises `InputError`."""
+    if any("env" in reading.facts for reading in request.given):
+        raise StartError("facts of `env` say nothing that the engine would get; set the variable with --env")
     command = read_command(request.words)
     layers = operator_layers(request.process, command, request.env_files, request.settings)
     environment = merged(layers)
@@ -48,7 +50,13 @@ def prepare(request: Request) -> Plan | Decision:
     release = _release_of(installation)
     engine = request.catalog.find(release, request.assume)
     gathered = gather(
-        command, environment, release, request.catalog, installation=installation, given=request.given
+        command,
+        environment,
+        release,
+        request.catalog,
+        installation=installation,
+        given=request.given,
+        online=True,
     )
     known = isinstance(engine, EngineRelease)
     names = request.catalog.architecture_names(engine.release) if isinstance(engine, EngineRelease) else ()
@@ -67,6 +75,7 @@ def prepare(request: Request) -> Plan | Decision:
         decision,
         (request.folder or default_folder(request.process)).absolute(),
         deferred=request.defer,
+        strict_env=request.strict_env,
         given=operator_facts,
         guarded=installation.has_guard,
     )

@@ -12,6 +12,7 @@ from typing import NoReturn
 
 from policy.compiled.artifact import to_text, write_atomically
 from policy.input_error import InputError
+from runnerctl.attestation.record import record_files
 from runnerctl.launch.plan import Plan
 
 __all__ = ["StartError", "default_folder", "find_program", "start"]
@@ -40,12 +41,12 @@ def start(plan: Plan) -> NoReturn:
     program = find_program(plan.argv[0], plan.environment)
     try:
         plan.folder.mkdir(parents=True, exist_ok=True)
-        for old in plan.folder.glob("*.jsonl"):
+        for old in record_files(plan.folder):
             old.unlink()  # records of an earlier launch in the same folder are not this one's
         write_atomically(plan.folder / "policy.json", to_text(plan.artifact))
-        write_atomically(
-            plan.folder / "decision.json", json.dumps(plan.decision.shown().as_json(), indent=1) + "\n"
-        )
+        if not plan.deferred:  # else the guard will leave it
+            text = json.dumps(plan.decision.shown().as_json(), indent=1) + "\n"
+            write_atomically(plan.folder / "decision.json", text)
     except OSError as error:
         reason = (error.strerror or str(error)).lower()
         raise StartError(

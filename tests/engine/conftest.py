@@ -159,7 +159,9 @@ def engine_028(model: Path, tmp_path: Path) -> Engine:
 def engine_of(release: str, model: Path, scratch: Path) -> Engine:
     folder = Path(os.environ.get("RUNNERCTL_ENGINES", ROOT / ".engines")) / release
     if not (folder / f"complete-{release}").exists():
-        pytest.skip(f"no engine: python3 tools/make_engine.py {release} .engines/{release}")
+        pytest.fail(
+            f"no engine: python3 tools/make_engine.py {release} .engines/{release}, or tools/test --quick"
+        )
     return Engine(release, folder, model, scratch)
 
 

@@ -53,9 +53,12 @@ def test_a_script_is_decided_inside_and_attested_everywhere(engine: Engine, scri
         *("--policy", engine.policy(policy_text("v1")), "--defer"),
         *("--", "python", path),
         VLLM_USE_V2_MODEL_RUNNER="1",
+        VLLM_PLUGINS="somebody_else",  # an allow-list that does not name the guard: it loads all the same
     )
     assert done.returncode == 0, done.stdout + done.stderr
     assert "ANSWER" in done.stdout
+    decision = json.loads((engine.records / "decision.json").read_text())
+    assert [(o["name"], o["value"]) for o in decision["overrides"]] == [(SWITCH, "1")]
     code, report = engine.attest()
     assert (code, roles(report)) == (0, ["engine-core", "front-end", "worker"]), report
     assert {(r["runner"], r["rule"], r["switch"]) for r in report["records"]} == {
@@ -90,11 +93,7 @@ def test_a_deferred_decision_that_cannot_be_served_stops_the_process(engine_028:
 )
 def test_the_frozenset_is_seen_inside_a_real_process(engine_028: Engine, runner: str, present: bool) -> None:
     architecture = "LlamaForCausalLM" if runner == "v2" else "Qwen2MoeForCausalLM"
-    text = (
-        policy_text("v1", "prefer")
-        .replace("id: llama-needs-v1", "id: served")
-        .replace("runner: v1", "runner: v1", 1)
-    )
+    text = policy_text("v1", "prefer").replace("id: llama-needs-v1", "id: served")
     text += f"""
   - id: enters-or-leaves
     match: {{architectures: [{architecture}], vllm: "==0.28.0"}}

@@ -1,4 +1,4 @@
-"""`runnerctl launch -- vllm serve` on real engines (SPEC 4.2, 4.5, 4.6, 5)."""
+"""`runnerctl launch -- vllm serve` on real engines."""
 
 from __future__ import annotations
 
@@ -60,8 +60,12 @@ def test_required_v1_holds_against_the_switch_in_every_layer(
     assert replaced == [("1", "process environment"), ("1", f"--env-file {env_file}"), ("1", "--env")]
     assert server.log.read_text().count(f"runnerctl: {SWITCH}=1 from") == 3
 
-    server.terminate()
-    assert server.process.returncode is not None
+    assert server.terminate() in (0, -15, 143)
+    deadline = time.monotonic() + 30
+    pids = {record["pid"] for record in report["records"]}
+    while any(Path(f"/proc/{pid}").exists() for pid in pids) and time.monotonic() < deadline:
+        time.sleep(0.2)
+    assert [pid for pid in pids if Path(f"/proc/{pid}").exists()] == []
 
 
 @pytest.mark.parametrize(
@@ -92,15 +96,6 @@ def test_another_plugin_cannot_bring_v2_in_unseen(
     assert "rule `llama-needs-v1`" in log
     assert "decided v1: stopping" in log
     assert engine.attest()[0] == 4
-
-
-def test_plugins_are_restricted_and_the_guard_loads_all_the_same(engine_028: Engine) -> None:
-    done = engine_028.launch(
-        *("--policy", engine_028.policy(policy_text("v1")), "--dry-run", "--format", "json"),
-        *("--", "vllm", "serve", engine_028.model),
-        VLLM_PLUGINS="somebody",
-    )
-    assert json.loads(done.stdout)["set"]["VLLM_PLUGINS"] == "somebody,runnerctl"
 
 
 def test_required_v2_without_triton_is_refused_before_anything_starts(engine: Engine) -> None:

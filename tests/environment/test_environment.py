@@ -1,4 +1,4 @@
-"""The merge of SPEC section 5: the order of the layers, the forced switch last, every loss on record."""
+"""The merge of the environment: the order of the layers, the forced switch last, every loss on record."""
 
 from __future__ import annotations
 
