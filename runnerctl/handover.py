@@ -6,13 +6,24 @@ The names begin with RUNNERCTL_, not VLLM_: vLLM warns of VLLM_ variables that i
 from __future__ import annotations
 
 import json
+from collections.abc import MutableMapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from policy.decision.decision import Decision
 from policy.engine.release import Runner
 
-__all__ = ["ATTESTATION_DIR", "COMPILED_POLICY", "FACTS", "PREFIX", "STRICT_ENV", "VERDICT", "Verdict"]
+__all__ = [
+    "ATTESTATION_DIR",
+    "COMPILED_POLICY",
+    "FACTS",
+    "PLUGINS",
+    "PREFIX",
+    "STRICT_ENV",
+    "VERDICT",
+    "Verdict",
+    "admit_guard",
+]
 
 PREFIX = "RUNNERCTL_"
 COMPILED_POLICY = "RUNNERCTL_COMPILED_POLICY"  # path of the artifact; nothing happens where it is not set
@@ -21,6 +32,15 @@ VERDICT = "RUNNERCTL_VERDICT"  # JSON of a Verdict; absent while the decision is
 # JSON of facts that only the operator knows (labels, --set), for a deferred decision.
 FACTS = "RUNNERCTL_FACTS"
 STRICT_ENV = "RUNNERCTL_STRICT_ENV"  # 1: --strict-env, for a deferred decision
+PLUGINS = "VLLM_PLUGINS"  # vLLM's allow-list of plugins
+GUARD = "runnerctl"  # the name of our entry point in vllm.general_plugins
+
+
+def admit_guard(environment: MutableMapping[str, str]) -> None:
+    """Where plugins are restricted, the guard must be among those that may load."""
+    allowed = environment.get(PLUGINS)
+    if allowed is not None and GUARD not in allowed.split(","):
+        environment[PLUGINS] = f"{allowed},{GUARD}" if allowed else GUARD
 
 
 @dataclass(frozen=True, slots=True)

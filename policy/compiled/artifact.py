@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import stat
 import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -80,13 +81,13 @@ def _rule_data(rule: Rule) -> dict[str, Any]:
 
 
 def _digest(content: Mapping[str, Any]) -> str:
-    canonical = json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    canonical = json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
     return "sha256:" + hashlib.sha256(canonical.encode()).hexdigest()
 
 
 def to_text(artifact: Mapping[str, Any]) -> str:
     """The file's bytes as text: sorted keys, so that two compilations can be compared."""
-    return json.dumps(artifact, sort_keys=True, indent=1, ensure_ascii=False) + "\n"
+    return json.dumps(artifact, sort_keys=True, indent=1, ensure_ascii=True) + "\n"
 
 
 def load_artifact(path: str | os.PathLike[str]) -> CompiledPolicy:
@@ -137,18 +138,37 @@ def _from_data(name: str, data: Mapping[str, Any], digest: str) -> CompiledPolic
 
 
 def write_atomically(path: Path, text: str) -> None:
-    """Write beside `path`, then rename: readers see the old file or the whole new one. Raises `OSError`."""
+    """Write beside `path`, then rename: readers see the old file or the whole new one. Raises `OSError`.
+
+    A link is followed; what is no file (a pipe, a device) is written to and stays what it is.
+    """
+    path = Path(os.path.realpath(path))
+    mode = _mode_of(path)
+    if mode is None:
+        with path.open("w", encoding="utf-8") as stream:
+            stream.write(text)
+        return
     descriptor, beside = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
     try:
         with os.fdopen(descriptor, "w", encoding="utf-8") as file:
             file.write(text)
             file.flush()
             os.fsync(file.fileno())
-        # mkstemp makes files that only their owner may read; a policy is read by the engine's user too.
-        umask = os.umask(0)
-        os.umask(umask)
-        Path(beside).chmod(0o666 & ~umask)
+        Path(beside).chmod(mode)
         Path(beside).replace(path)
     except BaseException:
         Path(beside).unlink(missing_ok=True)
         raise
+
+
+def _mode_of(path: Path) -> int | None:
+    """The permissions that the file at `path` has or should get; None where it is no regular file."""
+    try:
+        found = path.stat().st_mode
+    except FileNotFoundError:
+        umask = os.umask(
+            0
+        )  # mkstemp makes files for their owner alone; a policy is read by the engine's user too
+        os.umask(umask)
+        return 0o666 & ~umask
+    return stat.S_IMODE(found) if stat.S_ISREG(found) or stat.S_ISDIR(found) else None

@@ -90,7 +90,7 @@ class Decision:
             "decided_by": self.decided_by.as_json() if self.decided_by else None,
             "env": {"set": dict(self.env_set), "unset": list(self.env_unset)},
             "default_v2_architectures": None if architectures is None else list(architectures),
-            "overrides": [o.as_json() for o in self.overrides],
+            "overrides": [o.shown().as_json() for o in self.overrides],
             "warnings": list(self.warnings),
             "missing_facts": list(self.missing_facts),
             "errors": [e.as_json() for e in self.errors],

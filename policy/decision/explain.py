@@ -8,6 +8,7 @@ from typing import Any
 
 from policy.decision.serving import Undecided, derived_for, with_switch
 from policy.engine.release import EngineRelease
+from policy.environment import shown
 from policy.facts.facts import ABSENT, UNKNOWN, Facts
 from policy.rules.match import Leaf, Match, failing_term
 from policy.rules.policy_set import PolicySet
@@ -75,6 +76,8 @@ def _why(term: Match, facts: Facts) -> str:
     if given is UNKNOWN:
         return f"{term.path} is not known; wanted {wanted}"
     found = "off" if given is ABSENT else _said(given)
+    if term.path.startswith("env."):
+        found = shown(term.path.removeprefix("env."), found)
     return f"{term.path} is {found}; wanted {wanted}"
 
 

@@ -67,8 +67,8 @@ class Catalog:
     def _find(self, version: str) -> EngineRelease | UnknownRelease:
         try:
             parsed = Version(version)
-        except InvalidVersion as error:
-            message = f"`{version}` is not a release: a release is a PEP 440 version such as 0.23.0"
+        except ValueError as error:  # also a number of thousands of digits
+            message = f"`{version[:80]}` is not a release: a release is a PEP 440 version such as 0.23.0"
             raise InputError(message) from error
         base = Version(parsed.base_version)
         known = {Version(r): r for r in self.releases}

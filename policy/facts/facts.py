@@ -51,11 +51,15 @@ class Facts:
     its config object is off, or `UNKNOWN`.
     """
 
-    __slots__ = ("_cache", "_document", "_given", "_given_unknown")
+    __slots__ = ("_cache", "_document", "_given", "_given_unknown", "_implied")
 
     def __init__(self, document: Mapping[str, Any]) -> None:
         self._document = document
         self._given_unknown: frozenset[str] = frozenset(expand(p) for p in document.get("unknown", ()))
+        # Whoever says that a field is unknown says that its object is on.
+        self._implied = frozenset(
+            path[:i] for path in self._given_unknown for i, letter in enumerate(path) if letter == "."
+        )
         self._cache: dict[str, Any] = {}
         self._given: frozenset[str] | None = None
 
@@ -72,7 +76,7 @@ class Facts:
                     found.add(f"{head}.*")
             for path in self._given_unknown:
                 steps = path.split(".")
-                found.update((steps[0], ".".join(steps[:2])) if len(steps) > 1 else (path, f"{path}.*"))
+                found.update((steps[0], ".".join(steps[:2]), f"{steps[0]}.*"))
             self._given = frozenset(found)
         return self._given
 
@@ -122,6 +126,8 @@ class Facts:
             open_above = open_above or at in self._given_unknown
             if isinstance(node, dict) and step in node:
                 node = node[step]
+            elif at in self._implied and not open_above:
+                node = {}
             elif open_above or default is NO_DEFAULT:
                 return UNKNOWN
             else:
@@ -139,7 +145,10 @@ class Facts:
             for given, version in entries.items():
                 if canonical_name(given) == wanted:
                     return version
-        return UNKNOWN if mapping in self._given_unknown or path in self._given_unknown else ABSENT
+        hidden = {mapping, path}
+        if mapping == "packages":
+            hidden.update(p for p in self._given_unknown if canonical_name(p) == canonical_name(path))
+        return UNKNOWN if hidden & self._given_unknown else ABSENT
 
     def replace(self, path: str, value: Any) -> Facts:
         """The same facts with another value at `path`; None takes the value away (off, not set)."""

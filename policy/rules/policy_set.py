@@ -105,7 +105,7 @@ def load_policies(paths: Sequence[str | Path]) -> PolicySet:
 
     Raises `DocumentError` with the findings of all files, or when a folder holds no policy.
     """
-    files: dict[Path, PolicyFile] = {}
+    files: dict[str, PolicyFile] = {}
     findings: list[Diagnostic] = []
     found: list[Path] = []
     for given in paths:
@@ -115,8 +115,8 @@ def load_policies(paths: Sequence[str | Path]) -> PolicySet:
             findings.extend(error.diagnostics)
     for path in found:
         try:
-            if path.resolve() not in files:
-                files[path.resolve()] = read_policy(parse(read_source(path)))
+            if os.path.realpath(path) not in files:
+                files[os.path.realpath(path)] = read_policy(parse(read_source(path)))
         except DocumentError as error:
             findings.extend(error.diagnostics)
     if findings:
@@ -131,15 +131,28 @@ def policy_paths(given: str | Path) -> list[Path]:
     path = Path(given)
     if not path.is_dir():
         return [path]
-    found = sorted(p for p in path.rglob("*") if _is_policy(p))
+    found = sorted(p for p in _below(given, path) if _is_policy(p))
     if not found:
         location = Location(str(given))
         raise DocumentError([Diagnostic(location, "no-policy", "the folder holds no policy file (`*.yaml`)")])
     return found
 
 
+def _below(given: str | Path, folder: Path) -> Iterator[Path]:
+    """Every entry below a folder. A folder that cannot be read is an error: a policy in it would be missed."""
+
+    def refuse(error: OSError) -> None:
+        message = f"cannot be read: {(error.strerror or str(error)).lower()}"
+        raise DocumentError([Diagnostic(Location(str(error.filename or given)), "unreadable-file", message)])
+
+    for top, _, names in os.walk(folder, onerror=refuse):
+        yield from (Path(top, name) for name in names)
+
+
 def _is_policy(path: Path) -> bool:
-    return path.suffix in (".yaml", ".yml") and not path.stem.endswith("_test") and path.is_file()
+    """By its name; a link that leads nowhere counts, so that reading it says so."""
+    named = path.suffix.lower() in (".yaml", ".yml") and not path.stem.endswith("_test")
+    return named and (path.is_file() or not path.exists())
 
 
 def compose(files: Iterable[PolicyFile]) -> PolicySet:

@@ -63,7 +63,7 @@ def append_record(folder: Path, record: Record) -> None:
 
 def record_files(folder: Path) -> list[Path]:
     """The files of records in a folder; whatever else lies there is somebody else's."""
-    return sorted(folder.glob(f"{PREFIX}*.jsonl"))
+    return sorted(path for path in folder.glob(f"{PREFIX}*.jsonl") if path.is_file())
 
 
 def read_records(folder: Path) -> Iterator[Record]:
@@ -94,6 +94,15 @@ def _record(line: str, where: str) -> Record:
         )
         if not all(isinstance(text, str) for text in texts):
             raise TypeError("a text is something else")
+        numbers = (
+            record.pid,
+            record.rank,
+            record.data_parallel_rank,
+            record.world_size,
+            record.data_parallel_size,
+        )
+        if not all(number is None or type(number) is int for number in numbers):
+            raise TypeError("a number is something else")
         return record
-    except (ValueError, TypeError, AttributeError) as error:
+    except (ValueError, TypeError, AttributeError, RecursionError) as error:
         raise RecordError(f"{where}: not an attestation record") from error

@@ -60,16 +60,27 @@ def _missing(records: Sequence[Record]) -> list[str]:
     fronts = [r for r in records if r.role == "front-end"]
     if not fronts:
         return ["no front end left a record"]
-    front = max(fronts, key=lambda record: record.time)
-    engines = front.data_parallel_size or 1
-    workers = (front.world_size or 1) * engines
-    seen_engines = {(r.host, r.pid, r.rank) for r in records if r.role == "engine-core"}
-    seen_workers = {(r.data_parallel_rank, r.rank) for r in records if r.role == "worker"}
+    # One process may build several engines, one after the other; several API servers may serve one engine.
+    engines = max(sum(r.data_parallel_size or 1 for r in own) for own in _by_process(fronts))
+    workers = max(
+        sum((r.world_size or 1) * (r.data_parallel_size or 1) for r in own) for own in _by_process(fronts)
+    )
+    seen_engines = [r for r in records if r.role == "engine-core"]
+    seen_workers = [r for r in records if r.role == "worker"]
     problems = []
     if len(seen_engines) < engines:
-        problems.append(
-            f"{engines} engine core processes should be there, and {len(seen_engines)} left a record"
-        )
+        problems.append(f"{engines} engine cores should be there, and {len(seen_engines)} left a record")
     if len(seen_workers) < workers:
         problems.append(f"{workers} workers should be there, and {len(seen_workers)} left a record")
+    world = max(r.world_size or 1 for r in fronts)
+    ranks = sorted(set(range(world)) - {r.rank for r in seen_workers})
+    if ranks and len(seen_workers) >= workers:
+        problems.append(f"no worker of rank {', '.join(map(str, ranks))} left a record")
     return problems
+
+
+def _by_process(records: Sequence[Record]) -> list[list[Record]]:
+    found: dict[tuple[str, int], list[Record]] = {}
+    for record in records:
+        found.setdefault((record.host, record.pid), []).append(record)
+    return list(found.values())

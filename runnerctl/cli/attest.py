@@ -24,10 +24,13 @@ def attest(
     if not folder.is_dir():
         raise UsageError(f"{folder}: no such folder")
     records = list(read_records(folder))
-    if not records:
-        raise UsageError(
-            f"{folder}: no attestation record: no engine was started there, or its guard did not load"
+    if not records and (folder / "policy.json").exists():
+        typer.echo(
+            f"{folder}: a launch left its policy here, and no process a record: no guard was loaded", err=True
         )
+        raise typer.Exit(ExitCode.DIFFERENT)
+    if not records:
+        raise UsageError(f"{folder}: no attestation record, and no launch that should have left one")
     report = report_on(records)
     if format_ is Format.json:
         typer.echo(json.dumps(report.as_json(), indent=2))

@@ -47,16 +47,20 @@ def _open(name: str) -> IO[bytes]:
 
 def _line(number: int, text: bytes) -> Line:
     try:
-        entry = json.loads(text)
+        entry = json.loads(text, parse_constant=_no_constant)
     except (ValueError, RecursionError) as error:
         return Line(number, None, None, f"line {number}: not JSON: {str(error).lower()}")
     if not isinstance(entry, dict):
         return Line(number, None, None, f"line {number}: not a JSON object")
     try:
         return Line(number, entry.get("id"), _facts(entry))
-    except InputError as error:
+    except (InputError, ValueError, RecursionError) as error:  # lone surrogates, labels 500 levels deep
         problem = f"line {number}: " + "; ".join(str(error).splitlines())
         return Line(number, entry.get("id"), None, problem)
+
+
+def _no_constant(name: str) -> None:
+    raise ValueError(f"{name} is not JSON")
 
 
 def _facts(entry: dict[str, Any]) -> dict[str, Any]:

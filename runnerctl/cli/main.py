@@ -70,6 +70,7 @@ def application(arguments: Sequence[str] = ()) -> typer.Typer:
 
 def run() -> NoReturn:
     """The entry point. Exits with the codes of `runnerctl.cli.exits`."""
+    _open_missing_streams()
     out = sys.stdout
     try:
         application(sys.argv[1:])()
@@ -93,4 +94,21 @@ def run() -> NoReturn:
         # The reader has gone: keep Python from complaining again while it shuts down.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = 141
+    except OSError as error:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        code = _say(error)
     sys.exit(code)
+
+
+def _open_missing_streams() -> None:
+    """A process may be started with its standard streams closed: what is written there goes nowhere."""
+    if sys.stdin is None:
+        sys.stdin = open(os.devnull, encoding="utf-8")  # noqa: PTH123, SIM115
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: PTH123, SIM115
+
+
+def _say(error: OSError) -> int:
+    sys.stderr.write(f"cannot write: {(error.strerror or str(error)).lower()}\n")
+    return int(ExitCode.INVALID)

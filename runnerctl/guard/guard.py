@@ -20,7 +20,15 @@ from policy.facts.facts import Facts
 from policy.facts.fields import SWITCH
 from runnerctl.attestation.record import Record, append_record
 from runnerctl.guard.config_facts import read_config_facts
-from runnerctl.handover import ATTESTATION_DIR, COMPILED_POLICY, FACTS, STRICT_ENV, VERDICT, Verdict
+from runnerctl.handover import (
+    ATTESTATION_DIR,
+    COMPILED_POLICY,
+    FACTS,
+    STRICT_ENV,
+    VERDICT,
+    Verdict,
+    admit_guard,
+)
 
 __all__ = ["Guard", "GuardError"]
 
@@ -75,6 +83,7 @@ class Guard:
         for name in decision.env_unset:
             self.environ.pop(name, None)
         self.environ.update(decision.env_set)
+        admit_guard(self.environ)
         self.verdict = Verdict.of(decision, self.environ.get(SWITCH))
         self.environ[VERDICT] = self.verdict.to_json()
         overridden = (f"{o.name}={o.value} overridden by {o.by}" for o in decision.shown().overrides)
@@ -165,7 +174,9 @@ class Guard:
 
     def attest_worker(self, config: Any, module: str, built: Runner, rank: int) -> None:
         """Check and record the runner that a worker has built. Raises `GuardError` on a difference."""
-        data_parallel_rank = getattr(config.parallel_config, "data_parallel_rank", 0)
+        # A dense model's engines all keep rank 0: only the index tells them apart.
+        parallel = config.parallel_config
+        data_parallel_rank = getattr(parallel, "data_parallel_index", None) or parallel.data_parallel_rank
         self._attest("worker", built, rank=rank, module=module, data_parallel_rank=data_parallel_rank)
 
     def _attest(self, role: str, used: Runner, **details: Any) -> None:

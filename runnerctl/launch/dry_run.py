@@ -43,13 +43,13 @@ def _as_json(plan: Plan, variables: dict[str, str]) -> dict[str, object]:
 def _shown_words(argv: Sequence[str]) -> list[str]:
     """The words of a command; the value of an option that looks like a secret (`--api-key`) is hidden."""
     words: list[str] = []
+    option = ""
     for word in argv:
-        before = words[-1] if words else ""
-        if word.startswith("-") and "=" in word:
-            name, _, value = word.partition("=")
-            words.append(f"{name}={_shown_option(name, value)}")
-        else:
-            words.append(_shown_option(before, word) if before.startswith("--") else word)
+        if not word.startswith("-"):
+            words.append(_shown_option(option, word) if option.startswith("--") else word)
+            continue
+        option, equals, value = word.partition("=")
+        words.append(f"{option}={_shown_option(option, value)}" if equals else word)
     return words
 
 

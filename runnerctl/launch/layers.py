@@ -34,6 +34,9 @@ def operator_layers(
     layers = [(name, {n: v for n, v in layer.items() if n not in command.taken}) for name, layer in layers]
     if command.prefix:
         layers.append(("command prefix", dict(command.prefix)))
+    for source, layer in layers:
+        if wrong := [n for n, v in layer.items() if "\0" in v]:
+            raise LayerError(f"{source}: `{wrong[0]}` holds a NUL character, which no environment can")
     return layers
 
 
@@ -45,7 +48,8 @@ def merged(layers: Layers) -> dict[str, str]:
 def _setting(text: str) -> tuple[str, str]:
     name, equals, value = text.partition("=")
     if not equals or not NAME.match(name):
-        raise LayerError(f"--env {text}: write --env NAME=VALUE")
+        shown_part = re.split(r"[=\s:]", text, maxsplit=1)[0]  # what follows may be a secret
+        raise LayerError(f"--env {shown_part}: write --env NAME=VALUE")
     return name, value
 
 
@@ -60,8 +64,9 @@ def _read_file(name: str) -> dict[str, str]:
     variables: dict[str, str] = {}
     for binding in bindings:
         if binding.error or (binding.key is not None and binding.value is None):
-            text = binding.original.string.strip()
-            raise LayerError(f"{name}:{binding.original.line}:1: `{text[:80]}` is not NAME=VALUE")
+            raise LayerError(
+                f"{name}:{binding.original.line}:1: the line is not NAME=VALUE"
+            )  # it may hold a secret
         if binding.key is not None and not NAME.match(binding.key):
             raise LayerError(
                 f"{name}:{binding.original.line}:1: `{binding.key[:80]}` cannot be a variable's name"

@@ -18,14 +18,22 @@ from policy.facts.facts import Facts
 from policy.facts.fields import SWITCH
 from policy.rules.policy_set import PolicySet
 from runnerctl import __version__
-from runnerctl.handover import ATTESTATION_DIR, COMPILED_POLICY, FACTS, PREFIX, STRICT_ENV, VERDICT, Verdict
+from runnerctl.handover import (
+    ATTESTATION_DIR,
+    COMPILED_POLICY,
+    FACTS,
+    PLUGINS,
+    PREFIX,
+    STRICT_ENV,
+    VERDICT,
+    Verdict,
+    admit_guard,
+)
 from runnerctl.launch.gather import Gathered
 from runnerctl.launch.layers import merged
 
 __all__ = ["Plan", "make_plan"]
 
-GUARD = "runnerctl"  # the name of our entry point in vllm.general_plugins
-PLUGINS = "VLLM_PLUGINS"
 RAY_PREFIXES = "VLLM_RAY_EXTRA_ENV_VAR_PREFIXES_TO_COPY"
 
 
@@ -128,18 +136,18 @@ def make_plan(
         environment[FACTS] = json.dumps(given, sort_keys=True)
     if deferred and strict_env:
         environment[STRICT_ENV] = "1"
-    overrides += _admit_guard(environment)
+    overrides += _admit(environment)
     _reach_ray(environment)
     return Plan(argv, layers[0][1], environment, decision, overrides, deferred, guarded, folder, artifact)
 
 
-def _admit_guard(environment: dict[str, str]) -> tuple[Override, ...]:
-    """VLLM_PLUGINS is an allow-list: where the operator restricts it, the guard must be on it."""
-    allowed = environment.get(PLUGINS)
-    if allowed is None or GUARD in allowed.split(","):
+def _admit(environment: dict[str, str]) -> tuple[Override, ...]:
+    before = environment.get(PLUGINS)
+    admit_guard(environment)
+    after = environment.get(PLUGINS)
+    if before is None or before == after:
         return ()
-    environment[PLUGINS] = f"{allowed},{GUARD}" if allowed else GUARD
-    return (Override(PLUGINS, allowed, "operator", environment[PLUGINS], "the guard, which must load"),)
+    return (Override(PLUGINS, before, "operator", after, "the guard, which must load"),)
 
 
 def _reach_ray(environment: dict[str, str]) -> None:

@@ -21,6 +21,13 @@ from runnerctl.launch.start import StartError, default_folder, find_program
 __all__ = ["Request", "prepare"]
 
 
+# Facts that a launch brings about or finds, and that saying otherwise would not change.
+NOT_GIVEN = {
+    "env": "the engine would not get the variable; set it with --env",
+    "vllm": "the release is the one installed where the command runs; --assume decides as another",
+}
+
+
 @dataclass(frozen=True, slots=True)
 class Request:
     """Everything that a launch was asked for. `process` is the environment of this process."""
@@ -40,8 +47,9 @@ class Request:
 
 def prepare(request: Request) -> Plan | Decision:
     """The plan, or the decision that keeps the engine from starting. Raises `InputError`."""
-    if any("env" in reading.facts for reading in request.given):
-        raise StartError("facts of `env` say nothing that the engine would get; set the variable with --env")
+    for name, instead in NOT_GIVEN.items():
+        if any(name in reading.facts for reading in request.given):
+            raise StartError(f"`{name}` cannot be given to a launch: {instead}")
     command = read_command(request.words)
     layers = operator_layers(request.process, command, request.env_files, request.settings)
     environment = merged(layers)

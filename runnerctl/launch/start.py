@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import shutil
 import sys
+import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import NoReturn
@@ -24,8 +26,13 @@ class StartError(InputError):
 
 def default_folder(env: Mapping[str, str]) -> Path:
     """A folder for this launch's records: its name ends with the PID, which the engine will have."""
-    home = env.get("XDG_STATE_HOME") or str(Path(env.get("HOME") or "~").expanduser() / ".local" / "state")
-    return Path(home) / "runnerctl" / f"run-{os.getpid()}"
+    if env.get("XDG_STATE_HOME"):
+        state = Path(env["XDG_STATE_HOME"])
+    elif env.get("HOME"):
+        state = Path(env["HOME"]) / ".local" / "state"
+    else:  # a user without a home, as containers give them
+        state = Path(tempfile.gettempdir())
+    return state / "runnerctl" / f"run-{os.getpid()}"
 
 
 def find_program(name: str, env: Mapping[str, str]) -> str:
@@ -36,11 +43,25 @@ def find_program(name: str, env: Mapping[str, str]) -> str:
     return found
 
 
+def _claim(folder: Path) -> None:
+    """Hold the folder for as long as the engine lives: the lock passes to it through `exec`. Raises `StartError`."""
+    descriptor = os.open(folder / ".lock", os.O_RDWR | os.O_CREAT, 0o644)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError as error:
+        os.close(descriptor)
+        raise StartError(
+            f"{folder}: a running launch keeps its records there; name another with --attest DIR"
+        ) from error
+    os.set_inheritable(descriptor, True)
+
+
 def start(plan: Plan) -> NoReturn:
     """Replace this process with the engine: signals, exit status and PID are its own. Raises `StartError`."""
     program = find_program(plan.argv[0], plan.environment)
     try:
         plan.folder.mkdir(parents=True, exist_ok=True)
+        _claim(plan.folder)
         for old in record_files(plan.folder):
             old.unlink()  # records of an earlier launch in the same folder are not this one's
         write_atomically(plan.folder / "policy.json", to_text(plan.artifact))

@@ -260,7 +260,7 @@ REFUSED: dict[str, tuple[list[str], list[str], int, str]] = {
     "wrong --env": (["--no-policy", "-e", "1A=x"], SERVE, 2, "--env NAME=VALUE"),
     "--env without a value": (["--no-policy", "-e", "A"], SERVE, 2, "--env NAME=VALUE"),
     "missing env file": (["--no-policy", "--env-file", "missing"], SERVE, 2, "missing: cannot be read"),
-    "bad env file": (["--no-policy", "--env-file", "bad.env"], SERVE, 2, "bad.env:2:1: `B` is not NAME=VALUE"),
+    "bad env file": (["--no-policy", "--env-file", "bad.env"], SERVE, 2, "bad.env:2:1: the line is not NAME=VALUE"),
     "invalid switch": (["--no-policy", "-e", f"{SWITCH}="], SERVE, 1, "[invalid-switch]"),
     "strict": (["--policy", "policy.yaml", "--strict-env", "-e", f"{SWITCH}=1"], SERVE, 1, "[overridden-switch]"),
     "cannot serve": (["--no-policy", "-e", f"{SWITCH}=1", "--set", "compilation_config.mode=STOCK_TORCH_COMPILE"], SERVE, 1, "stock torch.compile"),
