@@ -23,7 +23,14 @@ from policy.input_error import InputError
 from policy.rules.policy_set import PolicySet, Rule, rule_from_data
 from policy.rules.read_match import MatchReader
 
-__all__ = ["ArtifactError", "CompiledPolicy", "compile_policy", "load_artifact", "write_atomically"]
+__all__ = [
+    "ArtifactError",
+    "CompiledPolicy",
+    "compile_policy",
+    "load_artifact",
+    "to_text",
+    "write_atomically",
+]
 
 KIND = "CompiledPolicy"
 

@@ -11,16 +11,20 @@ from policy.facts.fields import SWITCH
 from policy.rules.match import Match, unknown_facts
 
 __all__ = [
+    "SWITCH_PATH",
+    "SWITCH_VALUES",
     "OwnChoice",
     "Refusal",
     "Switch",
     "Undecided",
     "derived_for",
+    "in_default_set",
     "known",
     "override",
     "own_choice",
     "read_switch",
     "refusal",
+    "unsupported",
     "with_switch",
 ]
 

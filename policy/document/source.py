@@ -18,7 +18,7 @@ import yaml
 
 from policy.document.diagnostic import Diagnostic, DocumentError, Location
 
-__all__ = ["MAX_BYTES", "Document", "Source", "parse", "read_source"]
+__all__ = ["MAX_BYTES", "Document", "Source", "decode", "parse", "plain_scalar", "read_source"]
 
 # A policy of 10,000 rules is about 3 MB. Anything much larger is a log or a dump given by mistake.
 MAX_BYTES = 8 * 1024 * 1024

@@ -18,6 +18,7 @@ __all__ = [
     "ABSENT",
     "UNKNOWN",
     "Facts",
+    "canonical_name",
     "check_unknown",
     "facts_from_document",
     "merge_facts",

@@ -30,6 +30,9 @@ __all__ = [
     "Not",
     "Release",
     "Test",
+    "failing_term",
+    "is_glob",
+    "unknown_facts",
 ]
 
 Scalar = str | int | float | bool
@@ -163,6 +166,8 @@ class _Several:
 
 @dataclass(frozen=True, slots=True)
 class All(_Several):
+    """Every term holds; none at all always does."""
+
     terms: tuple[Match, ...]
     settles: ClassVar[bool] = False
 
@@ -172,6 +177,8 @@ class All(_Several):
 
 @dataclass(frozen=True, slots=True)
 class Any_(_Several):  # noqa: N801  (the language's own word is `any`)
+    """One term holds."""
+
     terms: tuple[Match, ...]
     settles: ClassVar[bool] = True
 
@@ -181,6 +188,8 @@ class Any_(_Several):  # noqa: N801  (the language's own word is `any`)
 
 @dataclass(frozen=True, slots=True)
 class Not:
+    """The term does not hold; unknown stays unknown."""
+
     term: Match
 
     def value(self, facts: Facts) -> bool | None:

@@ -26,8 +26,11 @@ __all__ = [
     "PolicyTest",
     "Rule",
     "RunnerWish",
+    "compose",
     "load_policies",
+    "policy_paths",
     "read_policy",
+    "rule_from_data",
 ]
 
 RunnerWish = Literal["v1", "v2", "engine"]

@@ -92,7 +92,7 @@ def _refuse(decision: Decision) -> None:
 
 def _show(plan: Plan, format_: DryRunFormat) -> None:
     from runnerctl.cli.decision_text import decision_text
-    from runnerctl.launch.dry_run import dry_run_text
+    from runnerctl.cli.dry_run import dry_run_text
 
     typer.echo(dry_run_text(plan, format_), nl=False)
     if format_ is DryRunFormat.text:

@@ -32,7 +32,7 @@ from runnerctl.handover import (
 from runnerctl.launch.gather import Gathered
 from runnerctl.launch.layers import merged
 
-__all__ = ["Plan", "make_plan"]
+__all__ = ["Plan", "decide", "make_plan"]
 
 RAY_PREFIXES = "VLLM_RAY_EXTRA_ENV_VAR_PREFIXES_TO_COPY"
 
