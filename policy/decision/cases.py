@@ -15,7 +15,7 @@ from policy.rules.match import Match, Test
 __all__ = ["settle"]
 
 # Each case is one full resolution. Past this many the honest answer is that it was not settled.
-MAX_CASES = 20_000
+MAX_CASES = 1_000
 # Of errors that depend on unknown facts, so many are shown.
 MOST_ERRORS = 5
 

@@ -5,10 +5,13 @@ Nothing here reads files, the clock or the process environment.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from typing import Literal
+
+from packaging.version import Version
 
 from policy.compiled.architectures import default_v2_architectures
 from policy.decision.cases import settle
@@ -72,7 +75,24 @@ def resolve(
         )
     question = _Question(policies, engine, layers, strict_env, today)
     decision = settle(question.decide, facts, (policies.matches, engine.matches), reasons or {})
+    decision = _with_described(decision, engine, facts)
     return _with_architectures(decision, policies, engine, facts, names)
+
+
+def _with_described(decision: Decision, engine: EngineRelease, facts: Facts) -> Decision:
+    """Says it where another release answers than the one that was asked about: a candidate, or an assumption."""
+    asked = facts.value("vllm")
+    if not isinstance(asked, str) or asked == engine.release or _final(asked) == Version(engine.release):
+        return decision
+    warning = f"vLLM {asked} is decided as {engine.release}; rules see {asked}"
+    return replace(decision, warnings=(*decision.warnings, warning))
+
+
+@functools.cache
+def _final(version: str) -> Version:
+    """A version without its local part and post number; a pre-release stays one."""
+    parsed = Version(version)
+    return parsed if parsed.is_prerelease else Version(parsed.base_version)
 
 
 def _with_architectures(

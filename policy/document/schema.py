@@ -59,6 +59,12 @@ def check(document: Document, name: str) -> None:
         raise DocumentError(
             [Diagnostic(location, "wrong-type", message, "it begins with `apiVersion: runnerctl/v1`")]
         )
+    if name == "policy" and document.data.get("kind") == "CompiledPolicy":
+        location = document.locate(["kind"])
+        message = "this is a compiled policy, and a policy is wanted"
+        raise DocumentError(
+            [Diagnostic(location, "wrong-kind", message, "the guard reads it: RUNNERCTL_COMPILED_POLICY")]
+        )
     validator = _validator(name)
     if validator.is_valid(document.data):  # a tenth of what listing no errors costs
         return
@@ -137,6 +143,8 @@ def _wrong_type(
     help_ = ""
     if "string" in types and isinstance(value, (int, float)):
         help_ = f'quote it: "{raw_scalar(document, path)}"'
+    elif "array" in types and isinstance(value, str) and "string" not in types:
+        help_ = f"a list is written `[{value}]`"
     elif value is None and "object" in types and field != "rules":
         help_ = "to ask whether it is off, write `{exists: false}`" if "match" in path else ""
     return Diagnostic(document.locate(path), "wrong-type", f"{subject} is {said}, not {wanted}", help_)

@@ -306,9 +306,30 @@ def facts_from_document(document: Document) -> dict[str, Any]:
     """The nested facts of a facts file. Raises `DocumentError` for unknown names, wrong types and contradictions."""
     if isinstance(document.data, Mapping) and any("." in key or key in SHORT_NAMES for key in document.data):
         document = _nested(document)
-    check(document, "facts")
+    try:
+        check(document, "facts")
+    except DocumentError as error:
+        other = [d for d in error.diagnostics if d.code != "unknown-field"]
+        raise DocumentError([*_unknown_names(document), *other]) from error
     check_unknown(document)
     return dict(document.data)
+
+
+def _unknown_names(document: Document) -> Iterator[Diagnostic]:
+    """Every name that is no fact, with the nearest right paths: the schema alone knows only a field's neighbours."""
+
+    def walk(data: Any, steps: list[str]) -> Iterator[Diagnostic]:
+        for name, value in data.items() if isinstance(data, Mapping) else ():
+            here = [*steps, name]
+            if field(".".join(here)) is None:
+                location = document.locate(here, key=True)
+                yield Diagnostic(
+                    location, "unknown-fact", f"unknown fact `{'.'.join(here)}`", suggest(".".join(here))
+                )
+            elif here[0] not in OPEN_MAPPINGS:
+                yield from walk(value, here)
+
+    yield from walk(document.data, [])
 
 
 def check_unknown(document: Document) -> None:

@@ -145,6 +145,8 @@ class MatchReader:
         if kind not in accepted and not (kind == "integer" and "number" in accepted):
             wanted = ", ".join(sorted(accepted - {"null", "array", "object"}))
             help_ = self._quote(at) if "string" in accepted else ""
+            if {"integer", "number"} & accepted and isinstance(value, str):
+                help_ = "numbers are compared with `{ge: 4}`, `gt`, `le`, `lt`"
             self._find(at, "wrong-type", f"`{known.path}` takes {wanted}, not `{self._raw(at)}`", help_)
             return None
         if is_glob(value):

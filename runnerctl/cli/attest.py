@@ -24,6 +24,9 @@ def attest(
     if not folder.is_dir():
         raise UsageError(f"{folder}: no such folder")
     records = list(read_records(folder))
+    if not records and (refused := _refusal(folder)):
+        typer.echo(f"{folder}: no engine was started: {refused}", err=True)
+        raise typer.Exit(ExitCode.NO)
     if not records and (folder / "policy.json").exists():
         typer.echo(
             f"{folder}: a launch left its policy here, and no process a record: no guard was loaded", err=True
@@ -38,3 +41,13 @@ def attest(
         typer.echo(report_text(report), nl=False)
     if not report.ok:
         raise typer.Exit(ExitCode.DIFFERENT)
+
+
+def _refusal(folder: Path) -> str | None:
+    """Why a launch or its guard refused to start an engine, if that is what is on record."""
+    try:
+        decision = json.loads((folder / "decision.json").read_text("utf-8"))
+        refused = decision["status"] != "ok"
+        return "; ".join(error["message"] for error in decision["errors"]) if refused else None
+    except (OSError, ValueError, KeyError, TypeError):
+        return None

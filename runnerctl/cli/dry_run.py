@@ -18,11 +18,20 @@ def dry_run_text(plan: Plan, format_: DryRunFormat) -> str:
     variables = {name: shown(name, value) for name, value in plan.changes.items()}
     if format_ is DryRunFormat.json:
         return json.dumps(_as_json(plan, variables), indent=2) + "\n"
+    # A hidden value must not be read back in the place of the real one.
+    hidden = [
+        f"# {name} is set to a value that is not shown"
+        for name, value in variables.items()
+        if "****" in value
+    ]
+    plain = {name: value for name, value in variables.items() if "****" not in value}
+    note = "# the launch writes the compiled policy that RUNNERCTL_COMPILED_POLICY names; this only shows it"
     if format_ is DryRunFormat.dotenv:
-        return "".join(f"{name}={_quoted(value)}\n" for name, value in variables.items())
+        lines = [note, *hidden, *(f"# unset {name}" for name in plan.removed)]
+        return "\n".join([*lines, *(f"{name}={_quoted(value)}" for name, value in plain.items())]) + "\n"
     if format_ is DryRunFormat.shell:
-        lines = [f"unset {name}" for name in plan.removed]
-        lines += [f"export {name}={shlex.quote(value)}" for name, value in variables.items()]
+        lines = [note, *hidden, *(f"unset {name}" for name in plan.removed)]
+        lines += [f"export {name}={shlex.quote(value)}" for name, value in plain.items()]
         return "\n".join([*lines, "exec " + shlex.join(_shown_words(plan.argv))]) + "\n"
     rows = [("would run", shlex.join(_shown_words(plan.argv)))]
     rows += [("set", f"{name}={value}") for name, value in variables.items()]

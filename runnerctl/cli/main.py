@@ -20,6 +20,7 @@ __all__ = ["VERBS", "application", "run"]
 VERBS = {
     "resolve": "runnerctl.cli.resolve:resolve",
     "compile": "runnerctl.cli.compile:compile_",
+    "test": "runnerctl.cli.test:test",
     "launch": "runnerctl.cli.launch:launch",
     "attest": "runnerctl.cli.attest:attest",
     "upgrade": "runnerctl.cli.upgrade:upgrade",

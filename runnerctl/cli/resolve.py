@@ -106,6 +106,10 @@ def _facts_of(
         given.append(Reading({"vllm": vllm}))
     if not command:
         document, reasons = merge_facts([Reading(_release_here(given)), *given])
+        if "model_config" not in document:
+            typer.echo(
+                "note: no fact of model_config is given, so this is about an engine without a model", err=True
+            )
         return _Deployment(document, reasons)
     from runnerctl.cli.gathering import gather_command
 

@@ -117,6 +117,7 @@ class Guard:
             today=date.today(),
         )
         if decision.status != "ok":
+            self._leave_decision(decision)
             messages = "; ".join(e.message for e in decision.errors)
             raise GuardError(f"runnerctl refuses to start this engine: {messages}")
         return decision

@@ -78,7 +78,7 @@ CALLS: dict[str, tuple[list[str], int, str, str]] = {
     "folder without policies": ([*ASK, "--policy", "none"], 2, "", "none: the folder holds no policy file"),
     "missing facts": (["resolve", "--facts", "missing.yaml"], 2, "", "missing.yaml: cannot be read"),
     "missing batch": (["resolve", "--batch", "missing.jsonl"], 2, "", "missing.jsonl: cannot be read"),
-    "wrong facts": (["resolve", "--facts", "bad-facts.yaml"], 2, "", "bad-facts.yaml:2:16: unknown field `is_moo`"),
+    "wrong facts": (["resolve", "--facts", "bad-facts.yaml"], 2, "", "bad-facts.yaml:2:16: unknown fact `model_config.is_moo`"),
     "wrong --set": ([*ASK, "--set", "model_config.is_moo=true"], 2, "", "did you mean `model_config.is_moe`"),
     "--set without a value": ([*ASK, "--set", "platform"], 2, "", "--set path=value"),
     "--set of a wrong type": ([*ASK, "--set", "model_config.is_moe=yes"], 2, "", "`is_moe` is `yes`"),
