@@ -14,6 +14,7 @@ import yaml
 from packaging.version import Version
 
 from policy.decision import Decision, resolve
+from policy.decision.serving import SWITCH_PATH
 from policy.document.source import Document
 from policy.engine.release import EngineRelease, Runner
 from policy.facts.facts import Facts
@@ -69,7 +70,7 @@ def keep_runner(
     clash = next((e.message for e in after[1].errors if e.code == "conflicting-rules"), None)
     if engine is None or clash:
         return Keep(runner, f"it cannot be kept: {clash or 'the release is not known'}")
-    match = _match(document, before, after)
+    match = _match(document, policies, before, after)
     if len(match) == 1:
         return Keep(runner, "the facts name no model, architecture or label that a rule could match")
     entry = _entry(runner, match, why, today)
@@ -109,7 +110,9 @@ def _entry(runner: Runner, match: Mapping[str, Any], why: str, today: date | Non
     return entry
 
 
-def _match(document: Mapping[str, Any], before: Decided, after: Decided) -> dict[str, Any]:
+def _match(
+    document: Mapping[str, Any], policies: PolicySet, before: Decided, after: Decided
+) -> dict[str, Any]:
     """What tells this deployment from others: its model, and the facts on which the decisions rest."""
     match: dict[str, Any] = {}
     model = document.get("model")
@@ -122,7 +125,7 @@ def _match(document: Mapping[str, Any], before: Decided, after: Decided) -> dict
         labels = document.get("labels") or {}
         match.update({f"labels.{name}": value for name, value in labels.items()})
     if match:
-        for path in sorted({*_deciding(document, *before), *_deciding(document, *after)}):
+        for path in sorted({*_deciding(document, policies, *before), *_deciding(document, policies, *after)}):
             given = _given(document, path)
             if given is not None:
                 match[path] = given
@@ -136,10 +139,21 @@ def _series(release: str) -> str:
     return f">={version.base_version},<{version.major}.{version.minor + 1}.dev0"
 
 
-def _deciding(document: Mapping[str, Any], side: Side, decision: Decision) -> Iterator[str]:
-    """The paths that the release's own deciding rule asks for, and those of what it finds unsupported."""
+def _deciding(
+    document: Mapping[str, Any], policies: PolicySet, side: Side, decision: Decision
+) -> Iterator[str]:
+    """The paths on which a decision rests: those of the policy's rule, the switch, or the release's own rule.
+
+    Without them the pin would take in deployments that were decided for another reason.
+    """
     engine, by = side.known, decision.decided_by
-    if engine is None or by is None or by.layer != "engine":
+    if engine is None or by is None:
+        return
+    if by.layer == "environment":
+        yield SWITCH_PATH
+        return
+    if by.layer == "policy":
+        yield from (leaf.path for r in policies.rules if r.id == by.rule for leaf in r.match.leaves())
         return
     for match in _matches(engine, by.rule, side.facts(document)):
         yield from (leaf.path for leaf in match.leaves())
@@ -157,7 +171,7 @@ def _matches(engine: EngineRelease, rule: str | None, facts: Facts) -> Iterator[
 def _given(document: Mapping[str, Any], path: str) -> Any:
     """What the document itself says at `path`, as a match; None where it says nothing."""
     head = path.partition(".")[0]
-    if path in SAID or head == "env" or field(path) is None:
+    if path in SAID or (head == "env" and path != SWITCH_PATH) or field(path) is None:
         return None
     node: Any = document
     for step in path.split("."):
@@ -178,7 +192,7 @@ def _decide_with(
     today: date | None,
 ) -> Decision:
     reader = MatchReader(Document.unmarked("suggested rule", entry))
-    rule: Rule = rule_from_data(entry, reader.read(entry["match"], ()), "suggested", "suggested rule:0:0")
+    rule: Rule = rule_from_data(entry, reader.read(entry["match"], ()), "suggested", "the suggested rule")
     rules = tuple(sorted((*policies.rules, rule), key=lambda r: r.rank))
     # The rule matches and requires, so the release's own choice is not asked; its set of V2 architectures, which
     # is costly to combine with a large policy, cannot matter.

@@ -242,3 +242,23 @@ def test_the_tally_counts_every_kind_once() -> None:
         "2 same (1 failing in both)"
     )
     assert sum(tally.as_json()[kind] for kind in ("flip", "error", "fixed", "undetermined", "same")) == 4
+
+
+def test_a_pin_takes_in_no_deployment_that_was_decided_for_another_reason() -> None:
+    rule = {
+        "id": "lmcache",
+        "match": {"kv_transfer_config.kv_connector": "LMCache*", "vllm": "<0.25"},
+        "runner": "v1",
+        "enforce": "require",
+    }
+    sides = (Side("0.24.0", CATALOG.find("0.24.0")), Side("0.29.0", CATALOG.find("0.29.0")))
+    given = {"architectures": ["LlamaForCausalLM"], "kv_transfer_config.kv_connector": "LMCacheConnectorV1"}
+    by_rule = compare("lm", nest(given), policies([rule]), *sides).keep
+    assert by_rule is not None
+    assert by_rule.rule is not None
+    assert by_rule.rule["match"]["kv_transfer_config.kv_connector"] == "LMCacheConnectorV1"
+
+    switched = {"architectures": ["Qwen3MoeForCausalLM"], "model_config.is_moe": True, **SWITCH_0}
+    sides = (Side("0.28.0", CATALOG.find("0.28.0")), Side("0.29.0", CATALOG.find("0.29.0")))
+    kept = compare("switched", nest(switched), policies([]), *sides).keep
+    assert kept is None  # the operator's own switch keeps it
