@@ -35,10 +35,7 @@ def settle(
     `matches` give all the matches in play: only the values that they can tell apart are tried, so the answer
     is exact. `reasons` say why facts are unknown, for the message.
     """
-    try:
-        return decide(facts)  # nothing that matters is unknown: the usual case
-    except Undecided:
-        search = _Search(decide, [match for some in matches for match in some()])
+    search = _Search(decide, [match for some in matches for match in some()])
     try:
         cases = list(search.decisions(facts, ()))
         if not search.complete:

@@ -14,13 +14,13 @@ from typing import Literal
 from packaging.version import Version
 
 from policy.compiled.architectures import default_v2_architectures
-from policy.decision.cases import settle
 from policy.decision.decision import DecidedBy, Decision, Failure
 from policy.decision.serving import (
     SWITCH_VALUES,
     OwnChoice,
     Refusal,
     Switch,
+    Undecided,
     known,
     override,
     own_choice,
@@ -74,7 +74,12 @@ def resolve(
             errors=(Failure("unknown-release", message),),
         )
     question = _Question(policies, engine, layers, strict_env, today)
-    decision = settle(question.decide, facts, (policies.matches, engine.matches), reasons or {})
+    try:
+        decision = question.decide(facts)  # nothing that matters is unknown: the usual case
+    except Undecided:
+        from policy.decision.cases import settle  # noqa: PLC0415  (6 ms that only unknown facts need)
+
+        decision = settle(question.decide, facts, (policies.matches, engine.matches), reasons or {})
     decision = _with_described(decision, engine, facts)
     return _with_architectures(decision, policies, engine, facts, names)
 

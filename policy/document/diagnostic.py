@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
@@ -49,6 +48,8 @@ class DocumentError(InputError):
 
 def nearest(wrong: str, right: Iterable[str], *, limit: int = 3) -> str:
     """A help text that names the nearest right spellings of `wrong`, or an empty string."""
+    import difflib  # noqa: PLC0415  (4 ms that only a mistake needs)
+
     found = difflib.get_close_matches(wrong, list(right), n=limit, cutoff=0.6)
     if not found:
         return ""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import hashlib
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -79,8 +78,15 @@ class PolicyFile:
     env: Mapping[str, str]
     tests: tuple[PolicyTest, ...]
     source: str
-    digest: str
+    text: str = field(repr=False)
     env_locations: Mapping[str, Location] = field(default_factory=dict)
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of the text, hexadecimal."""
+        import hashlib  # noqa: PLC0415  (7 ms that only `compile` needs)
+
+        return hashlib.sha256(self.text.encode()).hexdigest()
 
 
 @dataclass(frozen=True, eq=False)  # compared, and cached by, identity
@@ -211,7 +217,7 @@ def read_policy(document: Document) -> PolicyFile:
         env=data.get("env", {}),
         tests=tuple(_tests(document)),
         source=document.source.name,
-        digest=hashlib.sha256(document.source.text.encode()).hexdigest(),
+        text=document.source.text,
         env_locations={name: document.locate(["env", name], key=True) for name in data.get("env", {})},
     )
     findings.extend(_clashing_ids([file]))

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from policy.decision.decision import DecidedBy, Decision
-from policy.decision.explain import LookedAt
+
+if TYPE_CHECKING:
+    from policy.decision.explain import LookedAt
 
 __all__ = ["decision_text", "explanation_text"]
 
