@@ -27,15 +27,15 @@ class _Differ(Exception):  # noqa: N818  (ends the search: two cases have differ
 def settle(
     decide: Callable[[Facts], Decision],
     facts: Facts,
-    matches: Sequence[Callable[[], Iterable[Match]]],
+    matches: Sequence[Match],
     reasons: Mapping[str, str],
 ) -> Decision:
     """The decision for `facts`, whatever the unknown facts turn out to be; `undetermined` if that matters.
 
-    `matches` give all the matches in play: only the values that they can tell apart are tried, so the answer
-    is exact. `reasons` say why facts are unknown, for the message.
+    `matches` are all the matches in play: only the values that they can tell apart are tried, and where these are
+    not provably all, cases that agree prove nothing. `reasons` say why facts are unknown, for the message.
     """
-    search = _Search(decide, [match for some in matches for match in some()])
+    search = _Search(decide, matches)
     try:
         cases = list(search.decisions(facts, ()))
         if not search.complete:

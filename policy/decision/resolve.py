@@ -79,7 +79,8 @@ def resolve(
     except Undecided:
         from policy.decision.cases import settle  # noqa: PLC0415  (6 ms that only unknown facts need)
 
-        decision = settle(question.decide, facts, (policies.matches, engine.matches), reasons or {})
+        matches = [*policies.matches(), *engine.matches()]
+        decision = settle(question.decide, facts, matches, reasons or {})
     decision = _with_described(decision, engine, facts)
     return _with_architectures(decision, policies, engine, facts, names)
 

@@ -18,7 +18,16 @@ import yaml
 
 from policy.document.diagnostic import Diagnostic, DocumentError, Location
 
-__all__ = ["MAX_BYTES", "Document", "Source", "decode", "parse", "plain_scalar", "read_source"]
+__all__ = [
+    "MAX_BYTES",
+    "Document",
+    "Source",
+    "decode",
+    "merge_mappings",
+    "parse",
+    "plain_scalar",
+    "read_source",
+]
 
 # A policy of 10,000 rules is about 3 MB. Anything much larger is a log or a dump given by mistake.
 MAX_BYTES = 8 * 1024 * 1024
@@ -75,7 +84,7 @@ class Document:
                 above = _Marks(at)
                 above.keys[step], above.nodes[step] = at, node
                 value, node = {step: value}, above  # noqa: PLW2901  (wrapped from the inside out)
-            _merge(data, value)
+            data = merge_mappings(data, value)
             marks.merge(node)
         return Document(self.source, data, marks)
 
@@ -119,14 +128,16 @@ class _Marks:
         return None if node is None else (self.keys.get(step, node.at), node)
 
 
-def _merge(into: dict[str, Any], value: Mapping[str, Any]) -> None:
-    for key, item in value.items():
-        mine = into.get(key)
-        if isinstance(mine, dict) and isinstance(item, Mapping):
-            into[key] = dict(mine)
-            _merge(into[key], item)
+def merge_mappings(under: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
+    """Both, `over` winning; mappings that meet are merged. Neither is changed."""
+    result = dict(under)
+    for key, value in over.items():
+        below = result.get(key)
+        if isinstance(below, Mapping) and isinstance(value, Mapping):
+            result[key] = merge_mappings(below, value)
         else:
-            into[key] = item
+            result[key] = value
+    return result
 
 
 def read_source(path: str | os.PathLike[str]) -> Source:

@@ -10,7 +10,7 @@ from typing import Any
 
 from policy.document.diagnostic import Diagnostic, DocumentError
 from policy.document.schema import check
-from policy.document.source import Document
+from policy.document.source import Document, merge_mappings
 from policy.facts.fields import NO_DEFAULT, OPEN_MAPPINGS, SHORT_NAMES, expand, field, suggest
 from policy.facts.reading import Reading
 
@@ -261,20 +261,10 @@ def nest(entries: Mapping[str, Any]) -> dict[str, Any]:
             node = below
         last = steps[-1]
         if isinstance(value, Mapping) and isinstance(node.get(last), dict):
-            node[last] = _merged(node[last], value)
+            node[last] = merge_mappings(node[last], value)
         else:
             node[last] = copy.deepcopy(value) if isinstance(value, (dict, list)) else value
     return document
-
-
-def _merged(under: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
-    result = dict(under)
-    for key, value in over.items():
-        below = result.get(key)
-        result[key] = (
-            _merged(below, value) if isinstance(below, Mapping) and isinstance(value, Mapping) else value
-        )
-    return result
 
 
 def merge_facts(readings: Iterable[Reading]) -> tuple[dict[str, Any], dict[str, str]]:
@@ -285,7 +275,7 @@ def merge_facts(readings: Iterable[Reading]) -> tuple[dict[str, Any], dict[str, 
     document: dict[str, Any] = {}
     reasons: dict[str, str] = {}
     for reading in readings:
-        document = _merged(document, reading.facts)
+        document = merge_mappings(document, reading.facts)
         reasons.update(reading.unknown)
     reasons = {path: why for path, why in reasons.items() if not _given(document, path)}
     if reasons:
