@@ -15,12 +15,12 @@ from benchmarks.decisions.workload import FLAGS, BenchRule
 FACTS = (
     "model_config.enforce_eager",
     "model_config.is_encoder_decoder",
-    "cache_config.enable_prefix_caching",
+    "model_config.is_hybrid",
     "model_config.is_multimodal_model",
-    "scheduler_config.async_scheduling",
+    "model_config.has_inner_state",
     "model_config.is_moe",
     "model_config.is_quantized",
-    "parallel_config.enable_expert_parallel",
+    "model_config.use_mla",
 )
 
 
@@ -117,23 +117,21 @@ class Ours(Engine):
         self.matching = policy.selection.matching
 
     def question(self, context: dict[str, Any]) -> Any:
-        document: dict[str, Any] = {
+        flags = {
+            fact.partition(".")[2]: context["flags"][flag] for flag, fact in zip(FLAGS, FACTS, strict=True)
+        }
+        return {
             "vllm": self.versions[context["release"]],
             "platform": context["platform"],
             "model_config": {
                 "architectures": [context["architecture"]],
                 "dtype": context["dtype"],
                 "max_model_len": context["max_len"],
+                **flags,
             },
-            "cache_config": {},
-            "scheduler_config": {},
             "parallel_config": {"tensor_parallel_size": context["tp"]},
             "labels": context["labels"],
         }
-        for flag, fact in zip(FLAGS, FACTS, strict=True):
-            head, _, name = fact.partition(".")
-            document[head][name] = context["flags"][flag]
-        return document
 
     def answer(self, question: Any) -> Any:
         found = self.matching(question)

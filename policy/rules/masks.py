@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any, Generic, NamedTuple
+from typing import Any, Generic
 
 from policy.facts.facts import UNKNOWN, Facts
 from policy.facts.reader import FactReader
-from policy.facts.shape import Shape
 from policy.rules.rows import Row, Term
 from policy.rules.selection import Item
 
-__all__ = ["MOST_ENTRIES", "Bucket", "Candidates", "Program", "Table"]
+__all__ = ["MOST_ENTRIES", "Bucket", "Candidates", "Table"]
 
 # Entries of a table before it is forgotten: they are values that deployments gave.
 MOST_ENTRIES = 20_000
 # Rows are asked one by one so often before tables are made of them.
-FEW_TIMES = 8
+FEW_TIMES = 3
 
 
 class Candidates(Generic[Item]):
@@ -42,16 +41,6 @@ class Candidates(Generic[Item]):
         if None in values.values():
             return None
         return tuple(number for number in self._numbers if values.get(number, True))
-
-
-class Program(NamedTuple, Generic[Item]):
-    """What is left to ask of documents of one shape: the rows that its keys leave, and the tables of its values."""
-
-    mask: int
-    open: int
-    steps: tuple[tuple[int, Table], ...]
-    answers: dict[int, tuple[Item, ...]]
-    bucket: Bucket[Item]
 
 
 class Bucket(Generic[Item]):
@@ -79,12 +68,12 @@ class Bucket(Generic[Item]):
             for path in sorted(asked)
         }
 
-    def is_worth_tables(self) -> bool:
-        """Whether the rows have been asked about so often that tables will have been worth their making."""
-        self._times += 1
+    @property
+    def has_tables(self) -> bool:
+        """Whether the rows have been asked about so often that tables are worth their making."""
         return self._times > FEW_TIMES
 
-    def one_by_one(self, facts: Facts) -> Candidates[Item]:
+    def _one_by_one(self, facts: Facts) -> Candidates[Item]:
         """The same as `candidates`, without tables."""
         items: dict[int, Item] = {}
         settled = set()
@@ -105,8 +94,9 @@ class Bucket(Generic[Item]):
         return Candidates(items, settled)
 
     def candidates(self, flat: Mapping[str, Any], facts: Facts) -> Candidates[Item]:
-        if not self.is_worth_tables():
-            return self.one_by_one(facts)
+        self._times += 1
+        if not self.has_tables:
+            return self._one_by_one(facts)
         given = tuple(flat)
         rest = self._rest.get(given)
         mask, open_ = self._not_given(given) if rest is None else rest
@@ -120,22 +110,20 @@ class Bucket(Generic[Item]):
                     open_ |= table.asking
         return self.answer(mask, open_)
 
-    def program(self, shape: Shape, reader: FactReader) -> Program[Item]:
-        """What is left to ask of documents of a shape, whose key facts are this bucket's."""
-        places = {path: place for place, path in enumerate(shape.paths)}
-        given = shape.example.once(reader)
-        mask, open_ = self._everything, self._open
-        steps = []
-        for path, table in self._tables.items():
-            if path in places:
-                steps.append((places[path], table))
-                continue
-            fact = shape.example.value(path) if path in given else table.default
-            mask &= table.find(fact)
-            open_ |= table.asking if fact is UNKNOWN else 0
-        # The fact that most rows ask for may end the search soonest.
-        steps.sort(key=lambda step: -step[1].asking.bit_count())
-        return Program(mask, open_, tuple(steps), {}, self)
+    @property
+    def tables(self) -> Mapping[str, Table]:
+        """By fact, from values to the rows that they do not exclude."""
+        return self._tables
+
+    @property
+    def open(self) -> int:
+        """The rows that are not settled by single facts."""
+        return self._open
+
+    @property
+    def everything(self) -> int:
+        """All rows."""
+        return self._everything
 
     def _not_given(self, given: tuple[str, ...]) -> tuple[int, int]:
         """The items that the defaults of all facts but the given ones leave, and those that stay open."""

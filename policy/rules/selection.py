@@ -16,16 +16,13 @@ from policy.rules.match import Match
 
 if TYPE_CHECKING:
     from policy.facts.reader import FactReader
-    from policy.rules.parts import Parts, Shaped
+    from policy.rules.parts import Parts
+    from policy.rules.quick import Quick
 
 __all__ = ["HasMatch", "Item", "Selection"]
 
 # One deployment alone is answered sooner without tables.
 FEW_TIMES = 8
-# A shape that came so often is read in a quicker way.
-OFTEN = 64
-# Shapes that are counted.
-MOST_SHAPES = 1_000
 
 
 class HasMatch(Protocol):
@@ -46,8 +43,6 @@ class Selection(Generic[Item]):
         self._items = tuple(items)
         self._reader = reader
         self._times = 0
-        self._shaped: Shaped[Item] | None = None
-        self._seen: dict[tuple[str, ...], int] = {}
 
     def candidates(self, facts: Facts) -> Sequence[Item]:
         """The items whose match may hold for `facts`, in order: true, or not settled by single facts alone."""
@@ -65,30 +60,13 @@ class Selection(Generic[Item]):
 
         The quickest way to ask about many documents.
         """
-        shaped = self._shaped
-        if shaped is not None:
-            values = shaped.read(document)
-            if values is not None:
-                return shaped.matching(values, document)
-        if not self._items:
-            return ()
-        facts = Facts(document)
-        found = self._parts.candidates(facts)
-        self._see(facts)
-        numbers = found.holding(facts)
-        return None if numbers is None else self._parts.numbered(numbers)
+        return self._quick.matching(document) if self._items else ()
 
-    def _see(self, facts: Facts) -> None:
-        """A shape that keeps coming is read in a quicker way."""
-        parts = self._parts
-        given = tuple(facts.once(parts.reader))
-        times = self._seen[given] = self._seen.get(given, 0) + 1
-        if times >= OFTEN:
-            from policy.rules.parts import shaped  # noqa: PLC0415  (as below)
+    @functools.cached_property
+    def _quick(self) -> Quick[Item]:
+        from policy.rules.quick import Quick  # noqa: PLC0415  (as below)
 
-            self._shaped = shaped(facts, parts)
-        if times >= OFTEN or len(self._seen) >= MOST_SHAPES:
-            self._seen.clear()
+        return Quick(self._parts)
 
     @functools.cached_property
     def _parts(self) -> Parts[Item]:
