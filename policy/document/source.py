@@ -88,6 +88,15 @@ class Document:
             marks.merge(node)
         return Document(self.source, data, marks)
 
+    def below(self, path: Sequence[str | int]) -> Document:
+        """The part at `path` as a document of its own, each value still knowing its place. `path` must exist."""
+        data, marks = self.data, self.marks
+        for step in path:
+            data = data[step]
+            child = marks.child(step)
+            marks = marks if child is None else child[1]
+        return Document(self.source, data, marks)
+
     def locate(self, path: Sequence[str | int], *, key: bool = False) -> Location:
         """Where the node at `path` stands; with `key`, where its key does. The nearest parent if it is absent."""
         if not self.source.text:
@@ -169,9 +178,18 @@ def decode(name: str, raw: bytes) -> str:
         raise _error(name, line * _LINE + column, "not-utf-8", message, "save it as UTF-8") from error
 
 
-def parse(source: Source) -> Document:
-    """Parse one YAML document (JSON is YAML). Raises `DocumentError` with file, line and column."""
-    return _Composer(source).document()
+def parse(source: Source, duplicates: list[Diagnostic] | None = None) -> Document:
+    """Parse one YAML document (JSON is YAML). Raises `DocumentError` with file, line and column.
+
+    Equal keys are put into `duplicates` where it is given, the last of them counting, and raised otherwise.
+    """
+    composer = _Composer(source)
+    document = composer.document()
+    if duplicates is not None:
+        duplicates.extend(composer.duplicates)
+    elif composer.duplicates:
+        raise DocumentError(composer.duplicates)
+    return document
 
 
 def _error(name: str, at: int, code: str, message: str, help_: str = "") -> DocumentError:
@@ -216,8 +234,6 @@ class _Composer:
             raise self._fail(
                 at, "several-documents", "the file holds more than one YAML document", "one a file"
             )
-        if self.duplicates:
-            raise DocumentError(self.duplicates)
         return Document(self.source, data, marks)
 
     def _node(self, event: Any, depth: int) -> tuple[Any, _Marks]:

@@ -105,7 +105,7 @@ class Catalog:
         patches = []
         name: str | None = release
         while name is not None:
-            patch = self._patch(name)
+            patch = self.patch(name)
             patches.append(patch)
             name = patch.get("base")
             if len(patches) > len(self.releases):
@@ -121,7 +121,8 @@ class Catalog:
                 raise DocumentError([Diagnostic(_location(self.folder, release), "missing-field", message)])
         return merged
 
-    def _patch(self, release: str) -> dict[str, Any]:
+    def patch(self, release: str) -> dict[str, Any]:
+        """What the file of a release says, which is what changed against its `base`."""
         document = parse(read_source(self.folder / "releases" / f"{release}.yaml"))
         if self._is_theirs:  # ours are checked by the tests, once and not at every start
             check(document, "engine-release")

@@ -25,9 +25,11 @@ __all__ = [
     "PolicyTest",
     "Rule",
     "RunnerWish",
+    "clashes",
     "compose",
     "load_policies",
     "policy_paths",
+    "read_parts",
     "read_policy",
     "rule_from_data",
 ]
@@ -167,12 +169,18 @@ def _is_policy(path: Path) -> bool:
 def compose(files: Iterable[PolicyFile]) -> PolicySet:
     """One set of several files. Raises `DocumentError` for an id, a name or a variable that two files give."""
     ordered = sorted(files, key=lambda f: (f.name, f.source))
-    findings = [*_clashing_ids(ordered), *_clashing_env(ordered)]
+    findings = list(clashes(ordered))
     if findings:
         raise DocumentError(findings)
     rules = sorted((rule for file in ordered for rule in file.rules), key=lambda r: r.rank)
     env = {name: value for file in ordered for name, value in file.env.items()}
     return PolicySet(tuple(ordered), tuple(rules), dict(sorted(env.items())))
+
+
+def clashes(files: Sequence[PolicyFile]) -> Iterator[Diagnostic]:
+    """Every id and every variable that two rules or two files give."""
+    yield from _clashing_ids(files)
+    yield from _clashing_env(files)
 
 
 def _clashing_ids(files: Sequence[PolicyFile]) -> Iterator[Diagnostic]:
@@ -205,25 +213,33 @@ def _location(text: str) -> Location:
 def read_policy(document: Document) -> PolicyFile:
     """Check one document against the schema and for meaning. Raises `DocumentError` with every finding."""
     check(document, "policy")
+    file, findings = read_parts(document, range(len(document.data["rules"])))
+    findings.extend(_clashing_ids([file]))
+    if findings:
+        raise DocumentError(findings)
+    return file
+
+
+def read_parts(document: Document, rules: Sequence[int]) -> tuple[PolicyFile, list[Diagnostic]]:
+    """The policy of a document with these of its rules, and each of their mistakes of meaning.
+
+    The other rules may be anything; all else must fit the schema.
+    """
     data = document.data
     reader = MatchReader(document)
-    rules = [_rule(document, reader, i, entry) for i, entry in enumerate(data["rules"])]
-    findings = [*reader.findings, *_switch_in_env(document)]
+    read = [_rule(document, reader, i, data["rules"][i]) for i in rules]
     name = data["metadata"]["name"]
     file = PolicyFile(
         name=name,
         owner=data["metadata"].get("owner"),
-        rules=tuple(rules),
+        rules=tuple(read),
         env=data.get("env", {}),
         tests=tuple(_tests(document)),
         source=document.source.name,
         text=document.source.text,
         env_locations={name: document.locate(["env", name], key=True) for name in data.get("env", {})},
     )
-    findings.extend(_clashing_ids([file]))
-    if findings:
-        raise DocumentError(findings)
-    return file
+    return file, [*reader.findings, *_switch_in_env(document, rules)]
 
 
 def _rule(document: Document, reader: MatchReader, index: int, entry: Mapping[str, Any]) -> Rule:
@@ -252,10 +268,10 @@ def rule_from_data(entry: Mapping[str, Any], match: Match, policy: str, location
     )
 
 
-def _switch_in_env(document: Document) -> Iterator[Diagnostic]:
+def _switch_in_env(document: Document, rules: Sequence[int]) -> Iterator[Diagnostic]:
     """Variables that an `env:` block cannot set: the switch, which the decision sets last, and our own."""
     blocks: list[list[str | int]] = [["env"]]
-    blocks.extend(["rules", i, "env"] for i in range(len(document.data["rules"])))
+    blocks.extend(["rules", i, "env"] for i in rules)
     for block in blocks:
         owner = document.data if len(block) == 1 else document.data["rules"][block[1]]
         for name in owner.get("env", {}):

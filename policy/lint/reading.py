@@ -1,0 +1,130 @@
+"""Reads policy files for lint: every mistake of every file in one go, and whatever is sound in spite of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from policy.document.diagnostic import Diagnostic, DocumentError
+from policy.document.schema import mistakes
+from policy.document.source import Document, Source, parse
+from policy.facts.facts import facts_from_document
+from policy.lint.text import PolicyText, RuleText, TestText
+from policy.rules.policy_set import PolicyFile, PolicySet, Rule, clashes, read_parts
+
+__all__ = ["Read", "read"]
+
+
+@dataclass(slots=True)
+class Read:
+    """What was read: the files that are YAML, the rules of all of them as one set, and what is wrong."""
+
+    files: list[PolicyText] = field(default_factory=list)
+    policies: PolicySet = field(default_factory=PolicySet)
+    mistakes: list[Diagnostic] = field(default_factory=list)
+
+
+def read(sources: Iterable[Source]) -> Read:
+    """Read every source as far as it goes. Raises nothing for what is wrong in one."""
+    done = Read()
+    policies: list[PolicyFile] = []
+    for source in sources:
+        try:
+            document = parse(source, done.mistakes)
+        except DocumentError as error:
+            done.mistakes.extend(error.diagnostics)
+            continue
+        text = PolicyText(document)
+        done.files.append(text)
+        policy = _policy(text, done.mistakes)
+        if policy is not None:
+            policies.append(policy)
+    done.mistakes.extend(clashes(sorted(policies, key=lambda file: (file.name, file.source))))
+    done.policies = _composed(policies)
+    return done
+
+
+def _policy(text: PolicyText, found: list[Diagnostic]) -> PolicyFile | None:
+    """Fill `text` with what is sound in it, and `found` with what is not."""
+    document = text.document
+    unsound: set[tuple[str | int, ...]] = set()
+    for path, diagnostic in mistakes(document, "policy"):
+        found.append(diagnostic)
+        unsound.add(tuple(path[:2]))
+    data = document.data
+    if not isinstance(data, Mapping) or not isinstance(data.get("rules"), list) or ("rules",) in unsound:
+        return None
+    if ("apiVersion",) in unsound or ("kind",) in unsound:
+        return None  # another kind of document: its rules mean something else
+    sound = [i for i in range(len(data["rules"])) if ("rules", i) not in unsound]
+    text.tests = tuple(_tests(text, unsound, found))
+    policy, meant = read_parts(_pruned(document, unsound), sound)
+    found.extend(meant)
+    wrong = [(d.location.line, d.location.column) for d in meant]
+    text.metadata = _sound_part(data, "metadata", unsound)
+    text.env = policy.env
+    text.rules = tuple(
+        RuleText(text, i, data["rules"][i], None if _holds(document, i, wrong) else rule)
+        for i, rule in zip(sound, policy.rules, strict=True)
+    )
+    return policy
+
+
+def _pruned(document: Document, unsound: set[tuple[str | int, ...]]) -> Document:
+    """The document without what does not fit the schema beside its rules. Tests are read on their own."""
+    data = {key: value for key, value in document.data.items() if key in ("rules", "env")}
+    if any(path[:1] == ("env",) for path in unsound):
+        del data["env"]
+    metadata = _sound_part(document.data, "metadata", unsound)
+    return Document(document.source, {**data, "metadata": {"name": "", **metadata}}, document.marks)
+
+
+def _sound_part(data: Mapping[str, Any], name: str, unsound: set[tuple[str | int, ...]]) -> Mapping[str, Any]:
+    part = data.get(name)
+    if not isinstance(part, Mapping) or (name,) in unsound:
+        return {}
+    return {key: value for key, value in part.items() if (name, key) not in unsound}
+
+
+def _holds(document: Document, index: int, wrong: Sequence[tuple[int, int]]) -> bool:
+    """Whether one of the places lies in a rule: between where it begins and where the next one does."""
+    if not wrong:
+        return False
+    begin, end = document.locate(["rules", index]), document.locate(["rules", index + 1])
+    first, after = (begin.line, begin.column), (end.line, end.column)
+    if after <= first:  # the last one: an absent place is that of the list
+        return any(place >= first for place in wrong)
+    return any(first <= place < after for place in wrong)
+
+
+def _tests(
+    text: PolicyText, unsound: set[tuple[str | int, ...]], found: list[Diagnostic]
+) -> Iterator[TestText]:
+    entries = text.document.data.get("tests")
+    if not isinstance(entries, list) or ("tests",) in unsound:
+        return
+    for i, entry in enumerate(entries):
+        if ("tests", i) in unsound:
+            continue
+        try:
+            facts_from_document(text.document.below(["tests", i, "given"]))
+        except DocumentError as error:
+            found.extend(error.diagnostics)
+        else:
+            name = entry.get("name", f"test {i + 1}")
+            yield TestText(text, ("tests", i), entry["given"], entry["expect"], name)
+
+
+def _composed(policies: Sequence[PolicyFile]) -> PolicySet:
+    """The set of all rules; of rules with one id, and of variables that two files set, the first."""
+    ordered = sorted(policies, key=lambda file: (file.name, file.source))
+    rules: dict[str, Rule] = {}
+    env: dict[str, str] = {}
+    for file in ordered:
+        for rule in file.rules:
+            rules.setdefault(rule.id, rule)
+        for name, value in file.env.items():
+            env.setdefault(name, value)
+    ranked = sorted(rules.values(), key=lambda rule: rule.rank)
+    return PolicySet(tuple(ordered), tuple(ranked), dict(sorted(env.items())))

@@ -1,0 +1,67 @@
+"""Everything that a rule of lint may look at: the files of one policy set, the catalog, the day."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+from typing import TYPE_CHECKING
+
+from policy.engine.catalog import Catalog
+from policy.lint.knowledge import Knowledge, Releases
+from policy.lint.text import PolicyText, RuleText, TestText
+from policy.rules.policy_set import PolicySet
+
+if TYPE_CHECKING:
+    from policy.analysis import Analysis
+
+__all__ = ["Subject"]
+
+
+@dataclass(frozen=True, eq=False)
+class Subject:
+    """One policy set. `policies` holds every rule that could be read, `today` is the day of the run."""
+
+    files: Sequence[PolicyText]
+    policies: PolicySet
+    catalog: Catalog
+    today: date
+
+    @functools.cached_property
+    def knowledge(self) -> Knowledge:
+        return Knowledge(self.catalog)
+
+    @functools.cached_property
+    def rules(self) -> tuple[RuleText, ...]:
+        """The rules of all files that fit the schema."""
+        return tuple(rule for file in self.files for rule in file.rules)
+
+    @functools.cached_property
+    def by_id(self) -> Mapping[str, RuleText]:
+        return {rule.id: rule for rule in self.rules}
+
+    @functools.cached_property
+    def tests(self) -> tuple[TestText, ...]:
+        """The tests of all files that fit the schema."""
+        return tuple(test for file in self.files for test in file.tests)
+
+    @functools.cached_property
+    def _reach(self) -> dict[RuleText, Releases]:
+        return {}
+
+    def reach(self, rule: RuleText) -> Releases:
+        """The described releases in which a rule may match; all of them where its match could not be read."""
+        found = self._reach.get(rule)
+        if found is None:
+            match = rule.rule.match if rule.rule else None
+            found = self.knowledge.every if match is None else self.knowledge.reached(match)
+            self._reach[rule] = found
+        return found
+
+    @functools.cached_property
+    def analysis(self) -> Analysis:
+        """What follows exactly from the rules together."""
+        from policy.analysis import analyse  # noqa: PLC0415  (only its own rules pay for it)
+
+        return analyse(self.policies, self.catalog)

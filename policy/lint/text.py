@@ -1,0 +1,166 @@
+"""One policy file as lint sees it: its values, where each stands, and the rules of it that can be read."""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from policy.document.diagnostic import Location
+from policy.document.source import Document
+from policy.facts.fields import expand
+from policy.lint.finding import Span
+from policy.rules.policy_set import Rule
+
+__all__ = ["Condition", "PolicyText", "RuleText", "Step", "TestText", "span_in"]
+
+Step = str | int
+
+# Facts that name registered architectures.
+ARCHITECTURE_PATHS = frozenset(
+    (
+        "model_config.architectures",
+        "model_config.architecture",
+        "speculative_config.draft_model_config.architectures",
+    )
+)
+
+# How long a scalar is, from its first character on: quoted, or up to what ends a plain one.
+_QUOTED = re.compile(r'"(?:\\.|[^"\\])*"|\'(?:\'\'|[^\'])*\'')
+_PLAIN_END = re.compile(r"\s*(?:[,\]}]|:(?:\s|$)|\s#|$)")
+_FLOW_END = {"[": "]", "{": "}"}
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """One fact that a match asks for. `negated` where it stands below an odd number of `not`."""
+
+    key: str
+    path: str
+    value: Any
+    at: tuple[Step, ...]
+    negated: bool
+    top: bool
+
+    def words(self) -> Iterator[tuple[str, tuple[Step, ...]]]:
+        """Each string that the fact is compared with, and where it stands; not what `ne` names."""
+        values = self.value if isinstance(self.value, list) else [self.value]
+        for i, value in enumerate(values):
+            if isinstance(value, str):
+                yield value, (*self.at, i) if values is self.value else self.at
+
+
+class PolicyText:
+    """A parsed file. `rules` and `tests` are those that fit the schema; `rule.rule` is None where a match is wrong."""
+
+    def __init__(self, document: Document) -> None:
+        self.document = document
+        self.name = document.source.name
+        self.lines: Sequence[str] = document.source.text.splitlines()
+        self.rules: tuple[RuleText, ...] = ()
+        self.tests: tuple[TestText, ...] = ()
+        self.metadata: Mapping[str, Any] = {}
+        self.env: Mapping[str, str] = {}
+
+    def span(self, *at: Step, key: bool = False) -> Span:
+        """Where the value at a path stands, or with `key` its key; the nearest parent where it is absent."""
+        return span_in(self.document.locate(at, key=key), self.lines)
+
+
+@dataclass(frozen=True, eq=False)
+class RuleText:
+    """One rule that fits the schema, at `rules[index]` of its file."""
+
+    file: PolicyText
+    index: int
+    data: Mapping[str, Any]
+    rule: Rule | None
+
+    @property
+    def id(self) -> str:
+        return str(self.data["id"])
+
+    @functools.cached_property
+    def conditions(self) -> tuple[Condition, ...]:
+        """Every condition of the match, wherever it is nested."""
+        at = ("rules", self.index, "match")
+        return tuple(_conditions(self.data["match"], at, negated=False, top=True))
+
+    def architectures(self) -> Iterator[tuple[str, tuple[Step, ...]]]:
+        """Each architecture, or pattern of some, that the match names, and where."""
+        for condition in self.conditions:
+            if condition.path in ARCHITECTURE_PATHS:
+                yield from condition.words()
+
+    def ranges(self) -> Iterator[tuple[str, tuple[Step, ...]]]:
+        """Each release range of a match that could be read, and where it stands."""
+        for condition in self.conditions if self.rule else ():
+            if condition.path == "vllm":
+                yield from condition.words()
+
+    def span(self, *at: Step, key: bool = False) -> Span:
+        """Where a field of the rule stands; without a path, its id."""
+        return self.file.span("rules", self.index, *(at or ("id",)), key=key)
+
+
+@dataclass(frozen=True, eq=False)
+class TestText:
+    """One test that fits the schema. `at` is its path in the file that holds it."""
+
+    __test__ = False
+
+    file: PolicyText
+    at: tuple[Step, ...]
+    given: Mapping[str, Any]
+    expect: Mapping[str, Any]
+    name: str
+
+    def span(self, *at: Step, key: bool = False) -> Span:
+        return self.file.span(*self.at, *at, key=key)
+
+
+def _conditions(
+    match: Mapping[str, Any], at: tuple[Step, ...], *, negated: bool, top: bool
+) -> Iterator[Condition]:
+    for key, value in match.items():
+        here = (*at, key)
+        if key == "not":
+            yield from _conditions(value, here, negated=not negated, top=False)
+        elif key in ("any", "all"):
+            for i, item in enumerate(value):
+                yield from _conditions(item, (*here, i), negated=negated, top=False)
+        else:
+            yield Condition(key, expand(key), value, here, negated, top)
+
+
+def span_in(location: Location, lines: Sequence[str]) -> Span:
+    """The place with the end of the key or scalar that stands there; a mapping or list ends with its line."""
+    line, column = location.line, location.column
+    if not 0 < line <= len(lines):
+        return Span(location.path, line, column)
+    rest = lines[line - 1][column - 1 :]
+    if quoted := _QUOTED.match(rest):
+        length = quoted.end()
+    elif rest[:1] in _FLOW_END:
+        length = _flow_length(rest)
+    else:
+        ends = _PLAIN_END.search(rest)
+        length = ends.start() if ends else len(rest)
+    return Span(location.path, line, column, column + max(length, 1))
+
+
+def _flow_length(rest: str) -> int:
+    """The length of a flow collection; up to the end of the line where it goes on."""
+    depth, i = 0, 0
+    while i < len(rest):
+        quoted = _QUOTED.match(rest, i) if rest[i] in "\"'" else None
+        if quoted:
+            i = quoted.end()
+            continue
+        depth += (rest[i] in "[{") - (rest[i] in "]}")
+        i += 1
+        if depth == 0:
+            return i
+    return len(rest.rstrip())
