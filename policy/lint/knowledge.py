@@ -6,6 +6,7 @@ A set of releases is an integer with one bit for each, so that thousands of rule
 from __future__ import annotations
 
 import functools
+import operator
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -13,12 +14,11 @@ from packaging.specifiers import SpecifierSet
 from packaging.version import Version
 
 from policy.engine.catalog import Catalog, merge_patch
+from policy.engine.registered import RegisteredNames, Releases, registered_names
 from policy.facts.facts import Facts
 from policy.rules.match import All, Glob, Leaf, Match, Not, Release, is_glob
 
 __all__ = ["Knowledge", "Releases"]
-
-Releases = int
 
 
 class Knowledge:
@@ -40,15 +40,23 @@ class Knowledge:
         self._later_in: dict[str, bool] = {}
         self._patterns: dict[str, Releases] = {}
 
-    @functools.cached_property
+    @property
     def architectures(self) -> Mapping[str, Releases]:
         """Each registered architecture with the releases that register it."""
-        return self._registered("architectures")
+        return self._names.architectures
 
     @functools.cached_property
     def variables(self) -> Mapping[str, Releases]:
         """Each environment variable that vLLM reads with the releases that know it."""
-        return self._registered("environment_variables")
+        return {
+            name: functools.reduce(operator.or_, kinds.values())
+            for name, kinds in self._names.variables.items()
+        }
+
+    @property
+    def listed(self) -> Releases:
+        """The releases whose names the catalog lists."""
+        return self._names.listed
 
     @functools.cached_property
     def own_rules(self) -> frozenset[str]:
@@ -58,23 +66,14 @@ class Knowledge:
         )
 
     @functools.cached_property
-    def listed(self) -> Releases:
-        """The releases whose names the catalog lists."""
-        return self._set(i for i, held in enumerate(self._held) if held)
-
-    @functools.cached_property
     def v1_deprecated(self) -> Releases:
         """The releases that have deprecated V1."""
         return self._set(i for i, data in enumerate(self._patched) if "v1" in data.get("deprecated", {}))
 
     def kinds(self, variable: str, releases: Releases) -> frozenset[str]:
         """The types that these releases give a variable; where one gives none, or lacks it, that is left out."""
-        found = set()
-        for i, held in enumerate(self._held):
-            if releases >> i & 1 and held:
-                kind = held["environment_variables"].get(variable)
-                found |= {kind} if kind else set()
-        return frozenset(found)
+        kinds = self._names.variables.get(variable, {})
+        return frozenset(kind for kind, held in kinds.items() if kind and held & releases)
 
     def registering(self, word: str) -> Releases:
         """The releases that register an architecture of this name, or one that the pattern matches."""
@@ -173,8 +172,8 @@ class Knowledge:
         return found
 
     @functools.cached_property
-    def _held(self) -> tuple[Mapping[str, Any] | None, ...]:
-        return tuple(self.catalog.names(name) for name in self.names)
+    def _names(self) -> RegisteredNames:
+        return registered_names(self.catalog)
 
     @functools.cached_property
     def _patched(self) -> tuple[Mapping[str, Any], ...]:
@@ -184,13 +183,6 @@ class Knowledge:
             patch = self.catalog.patch(name)
             done[name] = merge_patch(done.get(patch.get("base") or "", {}), patch)
         return tuple(done.values())
-
-    def _registered(self, what: str) -> Mapping[str, Releases]:
-        found: dict[str, Releases] = {}
-        for i, held in enumerate(self._held):
-            for name in held[what] if held else ():
-                found[name] = found.get(name, 0) | 1 << i
-        return found
 
 
 def _contains(specifier: str) -> Any:

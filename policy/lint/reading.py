@@ -10,6 +10,7 @@ from policy.document.diagnostic import Diagnostic, DocumentError
 from policy.document.schema import mistakes
 from policy.document.source import Document, Source, parse
 from policy.facts.facts import facts_from_document
+from policy.lint.test_facts import all_fit, plainly_nested
 from policy.lint.text import PolicyText, RuleText, TestText
 from policy.rules.policy_set import PolicyFile, PolicySet, Rule, clashes, read_parts
 
@@ -104,16 +105,18 @@ def _tests(
     entries = text.document.data.get("tests")
     if not isinstance(entries, list) or ("tests",) in unsound:
         return
-    for i, entry in enumerate(entries):
-        if ("tests", i) in unsound:
-            continue
-        try:
-            facts_from_document(text.document.below(["tests", i, "given"]))
-        except DocumentError as error:
-            found.extend(error.diagnostics)
-        else:
-            name = entry.get("name", f"test {i + 1}")
-            yield TestText(text, ("tests", i), entry["given"], entry["expect"], name)
+    sound = [(i, entry) for i, entry in enumerate(entries) if ("tests", i) not in unsound]
+    plain = [plainly_nested(entry["given"]) for _, entry in sound]
+    fitting = all_fit([facts for facts in plain if facts is not None])
+    for (i, entry), nested in zip(sound, plain, strict=True):
+        facts = nested if fitting else None
+        if facts is None:
+            try:
+                facts = facts_from_document(text.document.below(["tests", i, "given"]))
+            except DocumentError as error:
+                found.extend(error.diagnostics)
+                continue
+        yield TestText(text, ("tests", i), entry, facts)
 
 
 def _composed(policies: Sequence[PolicyFile]) -> PolicySet:

@@ -105,19 +105,24 @@ class RuleText:
         return self.file.span("rules", self.index, *(at or ("id",)), key=key)
 
 
-@dataclass(frozen=True, eq=False)
 class TestText:
-    """One test that fits the schema. `at` is its path in the file that holds it."""
+    """One test that fits the schema. `at` is its path in the file that holds it, `facts` its `given` as it nests."""
 
+    __slots__ = ("at", "expect", "facts", "file", "given", "name")
     __test__ = False
 
-    file: PolicyText
-    at: tuple[Step, ...]
-    given: Mapping[str, Any]
-    expect: Mapping[str, Any]
-    name: str
+    def __init__(
+        self, file: PolicyText, at: tuple[Step, ...], entry: Mapping[str, Any], facts: Mapping[str, Any]
+    ) -> None:
+        self.file = file
+        self.at = at
+        self.given: Mapping[str, Any] = entry["given"]
+        self.expect: Mapping[str, Any] = entry["expect"]
+        self.name: str = entry.get("name") or f"test {int(at[-1]) + 1}"
+        self.facts = facts
 
     def span(self, *at: Step, key: bool = False) -> Span:
+        """Where a part of the test stands; without a path, all of it."""
         return self.file.span(*self.at, *at, key=key)
 
 

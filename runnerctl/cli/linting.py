@@ -236,6 +236,7 @@ def _report(
         sys.stderr.write(output)
     else:
         sys.stdout.write(output)
+    sys.stdout.flush()
     if format_ == "text":
         sys.stderr.write(summary(report) + "\n")
     if stale:

@@ -41,12 +41,17 @@ RULE = Rule("RH411", "duplicate-test", "warning", "two tests have the same facts
 
 
 def check(subject: Subject) -> Iterator[Finding]:
-    first: dict[str, TestText] = {}
+    alike: dict[object, list[TestText]] = {}
     for test in subject.tests:
-        said = json.dumps([test.given, test.expect], sort_keys=True)
-        other = first.setdefault(said, test)
-        if other is not test:
-            related = Related(other.span(), f"`{other.name}` is the same")
-            yield RULE.finding(
-                test.span(), f"`{test.name}` tests what `{other.name}` does", related=[related]
-            )
+        key = (test.file.name, test.expect.get("rule"), test.given.get("vllm"), len(test.given))
+        alike.setdefault(key, []).append(test)
+    for tests in alike.values():
+        first: dict[str, TestText] = {}
+        for test in tests if len(tests) > 1 else ():
+            said = json.dumps([test.facts, test.expect], sort_keys=True)
+            other = first.setdefault(said, test)
+            if other is not test:
+                related = Related(other.span(), f"`{other.name}` is the same")
+                yield RULE.finding(
+                    test.span(), f"`{test.name}` tests what `{other.name}` does", related=[related]
+                )

@@ -31,7 +31,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from policy.facts.facts import Facts, nest
+from policy.facts.facts import Facts
 from policy.lint.finding import Finding, Related
 from policy.lint.registry import Rule
 from policy.lint.subject import Subject
@@ -49,7 +49,7 @@ def check(subject: Subject) -> Iterator[Finding]:
         rule = subject.by_id.get(test.expect.get("rule", ""))
         if rule is None or rule.rule is None or test.expect.get("layer", "policy") != "policy":
             continue
-        facts = Facts(nest(test.given))
+        facts = Facts(test.facts)
         if rule.rule.match.value(facts) is False:
             term = failing_term(rule.rule.match, facts)
             message = f"rule `{rule.id}` cannot decide here: `{term}` does not hold"

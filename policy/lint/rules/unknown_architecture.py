@@ -52,5 +52,8 @@ def check(subject: Subject) -> Iterator[Finding]:
                 what = (
                     "no registered architecture matches" if known.is_pattern(word) else "no release registers"
                 )
-                help_ = nearest(word.strip("*?"), names) or "`runnerctl catalog show` lists them"
+                help_ = (
+                    nearest(word.strip("*?"), names)
+                    or "names are those of `config.json`, such as `LlamaForCausalLM`"
+                )
                 yield RULE.finding(rule.file.span(*at), f"{what} `{word}`", help_)

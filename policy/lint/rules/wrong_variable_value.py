@@ -7,14 +7,14 @@ Fails:
 
 ```yaml
 rules: []
-env: {VLLM_ENGINE_ITERATION_TIMEOUT_S: "one minute"}
+env: {VLLM_HTTP_TIMEOUT_KEEP_ALIVE: "5s"}
 ```
 
 Passes:
 
 ```yaml
 rules: []
-env: {VLLM_ENGINE_ITERATION_TIMEOUT_S: "60"}
+env: {VLLM_HTTP_TIMEOUT_KEEP_ALIVE: "5"}
 ```
 """
 
