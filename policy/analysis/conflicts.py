@@ -36,13 +36,18 @@ def conflicts(ranked: Ranked, most: int = MOST_CONFLICTS) -> Iterator[Conflict |
         try:
             conflict = _conflict(ranked, pair)
         except OverBudget:
-            yield Cut("conflicts", "too many rules overlap with both to settle whether they can disagree", names)
+            yield Cut(
+                "conflicts", "too many rules overlap with both to settle whether they can disagree", names
+            )
             continue
         if conflict is not None:
             found += isinstance(conflict, Conflict)
             yield conflict
     if left:
-        yield Cut("conflicts", f"{found} conflicts are shown; {left} more pairs of rules that overlap were not settled")
+        yield Cut(
+            "conflicts",
+            f"{found} conflicts are shown; {left} more pairs of rules that overlap were not settled",
+        )
 
 
 def _pairs(ranked: Ranked) -> Iterator[_Pair]:

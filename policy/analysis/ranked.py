@@ -12,7 +12,7 @@ from policy.analysis.space import Condition, Space, Unanalysable
 from policy.analysis.texts import TooManyTexts
 from policy.analysis.versions import Unsplittable
 from policy.decision.serving import SWITCH_PATH
-from policy.rules.match import Exists, Leaf, Match
+from policy.rules.match import Exists, Leaf
 from policy.rules.policy_set import PolicySet, Rule
 
 __all__ = ["Ranked", "bits"]
@@ -146,7 +146,9 @@ class Ranked:
 
     def _narrowed(self, box: Box, axes: Iterable[int]) -> Box:
         """The box with lists that hold what is needed and no more, where that loses nothing."""
-        lists = [a for a in axes if self.space.is_list(a) and a not in self._wide and not self.space.tied_wide(a)]
+        lists = [
+            a for a in axes if self.space.is_list(a) and a not in self._wide and not self.space.tied_wide(a)
+        ]
         if not lists:
             return box
         return Box(box.scalars, box.somes, (*box.alls, *((a, _needed(box, a)) for a in lists)))

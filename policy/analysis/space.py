@@ -129,7 +129,9 @@ def _shape(path: str) -> Shape:
 class Space:
     """Axes for the leaves of matches. `conditions` turns a leaf into one on an axis."""
 
-    def __init__(self, matches: Iterable[Match], cuts: Iterable[Version] = (), more: Iterable[Leaf] = ()) -> None:
+    def __init__(
+        self, matches: Iterable[Match], cuts: Iterable[Version] = (), more: Iterable[Leaf] = ()
+    ) -> None:
         """`cuts` are versions of vLLM at which its line is cut, too. Raises `Unanalysable` or `TooManyTexts`."""
         self._tests: dict[str, dict[Test, None]] = {}
         self.axes: list[Axis] = []
@@ -233,7 +235,10 @@ class Space:
                 elements = self._by_path[path]
                 if axis.absent:
                     found.append(
-                        (Condition(here, "is", axis.absent), Condition(elements, "some", self.axes[elements].full))
+                        (
+                            Condition(here, "is", axis.absent),
+                            Condition(elements, "some", self.axes[elements].full),
+                        )
                     )
             for upper in (shape.above, shape.free):
                 if upper is None:

@@ -116,9 +116,7 @@ def _compile(glob: str) -> str:
     return glob
 
 
-def _settle(
-    steps: Iterable[tuple[int, int]], globs: list[str]
-) -> tuple[_State, frozenset[int]]:
+def _settle(steps: Iterable[tuple[int, int]], globs: list[str]) -> tuple[_State, frozenset[int]]:
     """Globs that may still go either way, and those that hold from here on; the others are out."""
     active, sure = [], set()
     for i, places in steps:
@@ -194,7 +192,9 @@ def _followed_with(patterns: list[str], globs: int, wanted: frozenset[int]) -> s
     def step(i: int, places: int, letter: str) -> int:
         if not literal[i]:
             return _step(patterns[i], places, letter)
-        return sum(1 << (at + 1) for at in _bits(places) if at < len(patterns[i]) and patterns[i][at] == letter)
+        return sum(
+            1 << (at + 1) for at in _bits(places) if at < len(patterns[i]) and patterns[i][at] == letter
+        )
 
     start = tuple(closure(i, 1) for i in range(len(patterns)))
     seen = {start: ""}
@@ -203,7 +203,9 @@ def _followed_with(patterns: list[str], globs: int, wanted: frozenset[int]) -> s
         accepted = frozenset(i for i, places in enumerate(state) if places >> len(patterns[i]) & 1)
         if accepted == wanted:
             return seen[state]
-        letters = {patterns[i][p] for i, places in enumerate(state) for p in _bits(places) if p < len(patterns[i])}
+        letters = {
+            patterns[i][p] for i, places in enumerate(state) for p in _bits(places) if p < len(patterns[i])
+        }
         for letter in (filler, *sorted(letters - {"*", "?"})):
             after = tuple(step(i, places, letter) for i, places in enumerate(state))
             if after not in seen:

@@ -3,8 +3,11 @@
 __all__ = ["STEMS"]
 
 STEMS = (
+    "always_undetermined",
+    "analysis_cut",
     "architecture_outside_range",
     "conflicting_env",
+    "conflicting_rules",
     "contradiction",
     "deprecated_runner",
     "dropped_variable",
@@ -24,11 +27,14 @@ STEMS = (
     "missing_link",
     "missing_owner",
     "missing_reason",
+    "never_decides",
+    "never_served",
     "no_policy",
     "no_release",
     "not_utf_8",
     "pin_without_review",
     "priority_on_require",
+    "redundant_rule",
     "redundant_value",
     "release_gap",
     "reserved_name",
