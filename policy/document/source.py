@@ -351,7 +351,8 @@ class _Composer:
         problem = error.problem or "not YAML"
         lines = self.source.text.splitlines()
         line = lines[mark.line] if mark and mark.line < len(lines) else ""
-        if "\t" in line[: mark.column + 1 if mark else 0] and "token" in problem:
+        tabbed = "\t" in line[: mark.column + 1 if mark else 0]
+        if tabbed and ("token" in problem or "tab character" in problem):
             return self._fail(at, "yaml-tab", "a tab cannot indent YAML", "use spaces")
         if "found undefined alias" in problem or "undefined alias" in str(error.context or ""):
             return self._fail(at, "unknown-alias", problem)

@@ -46,8 +46,11 @@ def _overlap(one: Edit, other: Edit) -> bool:
 
 def _applied(text: str, edits: list[Edit]) -> str:
     lines = text.splitlines(keepends=True)
+    bare = text.splitlines()
     for edit in sorted(edits, key=lambda e: e.span, reverse=True):
         span = edit.span
         line = lines[span.line - 1]
-        lines[span.line - 1] = line[: span.column - 1] + edit.text + line[span.end_column - 1 :]
+        # An end beyond the last letter takes the line's end along, whichever it is.
+        after = "" if span.end_column - 1 > len(bare[span.line - 1]) else line[span.end_column - 1 :]
+        lines[span.line - 1] = line[: span.column - 1] + edit.text + after
     return "".join(lines)

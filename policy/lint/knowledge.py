@@ -28,14 +28,6 @@ class Knowledge:
         self.catalog = catalog
         self.names = catalog.releases
         self.every: Releases = (1 << len(self.names)) - 1
-        last = Version(self.names[-1])
-        # Versions that stand for every release that the catalog does not describe yet.
-        self._later = (
-            f"{last.major}.{last.minor}.{last.micro + 1}",
-            f"{last.major}.{last.minor + 1}.0",
-            f"{last.major}.{last.minor + 20}.0",
-            f"{last.major + 1}.0.0",
-        )
         self._masks: dict[str, Releases] = {}
         self._later_in: dict[str, bool] = {}
         self._patterns: dict[str, Releases] = {}
@@ -127,8 +119,7 @@ class Knowledge:
     def later(self, specifier: str) -> bool:
         """Whether a specifier contains releases that are newer than the catalog."""
         if specifier not in self._later_in:
-            contains = _contains(specifier)
-            self._later_in[specifier] = any(contains(version) for version in self._later)
+            self._later_in[specifier] = not self.is_empty(f"{specifier},>{self.names[-1]}")
         return self._later_in[specifier]
 
     def reached(self, match: Match) -> Releases:

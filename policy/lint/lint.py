@@ -33,7 +33,7 @@ def lint(
     done = read(sources)
     lines = {source.name: source.text.splitlines() for source in sources} if done.mistakes else {}
     found = [_mistake(d, lines.get(d.location.path, ())) for d in (*unreadable, *done.mistakes)]
-    subject = Subject(done.files, done.policies, catalog, today)
+    subject = Subject(done.files, done.policies, catalog, today, done.complete and not unreadable)
     for rule in rules():
         check = rule.check if rule.code in codes else None
         if check is not None:

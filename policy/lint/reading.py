@@ -19,22 +19,27 @@ __all__ = ["Read", "read"]
 
 @dataclass(slots=True)
 class Read:
-    """What was read: the files that are YAML, the rules of all of them as one set, and what is wrong."""
+    """What was read: the files that are YAML, the rules of all of them as one set, and what is wrong.
+
+    `complete` says that there is no file whose rules and tests are not known.
+    """
 
     files: list[PolicyText] = field(default_factory=list)
     policies: PolicySet = field(default_factory=PolicySet)
     mistakes: list[Diagnostic] = field(default_factory=list)
+    complete: bool = True
 
 
 def read(sources: Iterable[Source]) -> Read:
     """Read every source as far as it goes. Raises nothing for what is wrong in one."""
     done = Read()
     policies: list[PolicyFile] = []
-    for source in sources:
+    for source in sorted(sources, key=lambda source: source.name):
         try:
             document = parse(source, done.mistakes)
         except DocumentError as error:
             done.mistakes.extend(error.diagnostics)
+            done.complete = False
             continue
         text = PolicyText(document)
         done.files.append(text)
@@ -42,7 +47,7 @@ def read(sources: Iterable[Source]) -> Read:
         if policy is not None:
             policies.append(policy)
     done.mistakes.extend(clashes(sorted(policies, key=lambda file: (file.name, file.source))))
-    done.policies = _composed(policies)
+    done.policies = _composed(policies, done.files)
     return done
 
 
@@ -59,6 +64,8 @@ def _policy(text: PolicyText, found: list[Diagnostic]) -> PolicyFile | None:
     if ("apiVersion",) in unsound or ("kind",) in unsound:
         return None  # another kind of document: its rules mean something else
     sound = [i for i in range(len(data["rules"])) if ("rules", i) not in unsound]
+    text.written = frozenset(_ids(data["rules"], "id"))
+    text.expected = frozenset(_ids(data.get("tests"), "expect", "rule"))
     text.tests = tuple(_tests(text, unsound, found))
     policy, meant = read_parts(_pruned(document, unsound), sound)
     found.extend(meant)
@@ -70,6 +77,15 @@ def _policy(text: PolicyText, found: list[Diagnostic]) -> PolicyFile | None:
         for i, rule in zip(sound, policy.rules, strict=True)
     )
     return policy
+
+
+def _ids(entries: Any, *way: str) -> Iterator[str]:
+    """The texts at `way` in each entry that has one, however wrong the rest of it is."""
+    for entry in entries if isinstance(entries, list) else ():
+        for step in way:
+            entry = entry.get(step) if isinstance(entry, Mapping) else None  # noqa: PLW2901
+        if isinstance(entry, str):
+            yield entry
 
 
 def _pruned(document: Document, unsound: set[tuple[str | int, ...]]) -> Document:
@@ -119,14 +135,16 @@ def _tests(
         yield TestText(text, ("tests", i), entry, facts)
 
 
-def _composed(policies: Sequence[PolicyFile]) -> PolicySet:
-    """The set of all rules; of rules with one id, and of variables that two files set, the first."""
+def _composed(policies: Sequence[PolicyFile], files: Sequence[PolicyText]) -> PolicySet:
+    """The set of the rules that could be read whole; of rules with one id, and of variables that two set, the first."""
     ordered = sorted(policies, key=lambda file: (file.name, file.source))
+    whole = {(text.name, rule.id) for text in files for rule in text.rules if rule.rule is not None}
     rules: dict[str, Rule] = {}
     env: dict[str, str] = {}
     for file in ordered:
         for rule in file.rules:
-            rules.setdefault(rule.id, rule)
+            if (file.source, rule.id) in whole:
+                rules.setdefault(rule.id, rule)
         for name, value in file.env.items():
             env.setdefault(name, value)
     ranked = sorted(rules.values(), key=lambda rule: rule.rank)

@@ -21,12 +21,16 @@ __all__ = ["Subject"]
 
 @dataclass(frozen=True, eq=False)
 class Subject:
-    """One policy set. `policies` holds every rule that could be read, `today` is the day of the run."""
+    """One policy set. `policies` holds every rule that could be read, `today` is the day of the run.
+
+    Where it is not `complete`, there are files whose rules and tests nobody knows.
+    """
 
     files: Sequence[PolicyText]
     policies: PolicySet
     catalog: Catalog
     today: date
+    complete: bool = True
 
     @functools.cached_property
     def knowledge(self) -> Knowledge:
@@ -39,7 +43,18 @@ class Subject:
 
     @functools.cached_property
     def by_id(self) -> Mapping[str, RuleText]:
-        return {rule.id: rule for rule in self.rules}
+        """The rules by id; of two with one id the first."""
+        return {rule.id: rule for rule in reversed(self.rules)}
+
+    @functools.cached_property
+    def written(self) -> frozenset[str]:
+        """The ids of all rules, also of those that do not fit the schema."""
+        return frozenset().union(*(file.written for file in self.files))
+
+    @functools.cached_property
+    def expected(self) -> frozenset[str]:
+        """The rules that tests expect to decide, also tests that do not fit the schema."""
+        return frozenset().union(*(file.expected for file in self.files))
 
     @functools.cached_property
     def tests(self) -> tuple[TestText, ...]:

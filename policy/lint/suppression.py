@@ -19,6 +19,8 @@ _MARK = "runnerctl:"
 _COMMENT = re.compile(
     r"(?:^|(?<=\s))#\s*runnerctl:\s*(?P<verb>ignore-file|ignore)\b(?:\[(?P<words>[^\]]*)\])?[ \t]*(?P<reason>.*?)\s*$"
 )
+# A quoted scalar: a quote inside a word, as in `it's`, begins none.
+_QUOTED = re.compile(r"""(?:^|(?<=[\s\[{,:]))(?:"(?:\\.|[^"\\])*"|'(?:''|[^'])*')""")
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +65,8 @@ def _suppression(path: str, lines: Sequence[str], number: int, found: re.Match[s
     if found["verb"] == "ignore-file":
         line = 0
     else:
-        line = number if lines[number - 1][: found.start()].strip() else _next_line(lines, number)
+        before = lines[number - 1][: found.start()].strip()
+        line = number if before and not before.startswith("#") else _next_line(lines, number)
     return Suppression(span, line, frozenset(codes), tuple(unknown), found["reason"].strip())
 
 
@@ -78,9 +81,4 @@ def _next_line(lines: Sequence[str], number: int) -> int:
 
 def _in_comment(line: str) -> re.Match[str] | None:
     """The comment, if it is one: a `#` in quotes is text."""
-    found = _COMMENT.search(line)
-    if found is None:
-        return None
-    before = line[: found.start()]
-    inside = any(before.count(quote) % 2 for quote in "\"'") and not before.lstrip().startswith("#")
-    return None if inside else found
+    return _COMMENT.search(_QUOTED.sub(lambda quoted: "x" * len(quoted[0]), line))

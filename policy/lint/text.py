@@ -53,7 +53,10 @@ class Condition:
 
 
 class PolicyText:
-    """A parsed file. `rules` and `tests` are those that fit the schema; `rule.rule` is None where a match is wrong."""
+    """A parsed file. `rules` and `tests` are those that fit the schema; `rule.rule` is None where a match is wrong.
+
+    `written` are the ids of all rules, and `expected` the rules that all tests name, also of those that do not fit.
+    """
 
     def __init__(self, document: Document) -> None:
         self.document = document
@@ -61,6 +64,8 @@ class PolicyText:
         self.lines: Sequence[str] = document.source.text.splitlines()
         self.rules: tuple[RuleText, ...] = ()
         self.tests: tuple[TestText, ...] = ()
+        self.written: frozenset[str] = frozenset()
+        self.expected: frozenset[str] = frozenset()
         self.metadata: Mapping[str, Any] = {}
         self.env: Mapping[str, str] = {}
 

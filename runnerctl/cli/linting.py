@@ -27,10 +27,11 @@ MOST_ROUNDS = 10
 
 @dataclass(slots=True)
 class _Input:
-    """What is looked at: the files that could be read, and why the others could not."""
+    """What is looked at: the files that could be read, why the others could not, and which is standard input."""
 
     sources: list[Source]
     unreadable: list[Diagnostic]
+    stdin: str | None = None
 
     @property
     def lines(self) -> Mapping[str, Sequence[str]]:
@@ -77,7 +78,7 @@ def run_lint(
         if diff:
             return _show_diff(before, held)
         _write(before, held)
-    return _report(found, held, known, fixed, format_, write_baseline, stdin_fixed=fix and STDIN in paths)
+    return _report(found, held, known, fixed, format_, write_baseline, fix=fix)
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,14 +131,16 @@ def _read(paths: Sequence[str], stdin_filename: str) -> _Input:
         from runnerctl.cli.configured import policy_paths_here
 
         paths = policy_paths_here(Path.cwd())
-    held = _Input([], [])
+    held = _Input([], [], stdin_filename if STDIN in paths else None)
     seen: set[str] = set()
-    for given in paths:
+    if held.stdin is not None:
+        seen.add(os.path.realpath(held.stdin))  # what an editor holds stands for the file that it will become
         try:
-            if given == STDIN:
-                text = decode(stdin_filename, sys.stdin.buffer.read())
-                held.sources.append(Source(stdin_filename, text))
-                continue
+            held.sources.append(Source(held.stdin, decode(held.stdin, sys.stdin.buffer.read())))
+        except DocumentError as error:
+            held.unreadable.extend(error.diagnostics)
+    for given in (path for path in paths if path != STDIN):
+        try:
             for path in policy_paths(given):
                 real = os.path.realpath(path)
                 if real not in seen:
@@ -163,7 +166,7 @@ def _mended(
             break
         fixed += done.count
         texts = [Source(s.name, done.texts.get(s.name, s.text)) for s in held.sources]
-        held = _Input(texts, held.unreadable)
+        held = _Input(texts, held.unreadable, held.stdin)
         found = run(held)
     return found, held, fixed
 
@@ -173,10 +176,9 @@ def _write(before: Mapping[str, str], held: _Input) -> None:
     from policy.compiled.artifact import write_atomically
 
     for source in held.sources:
-        path = Path(source.name)
-        if source.text != before[source.name] and path.is_file():
+        if source.text != before[source.name] and source.name != held.stdin:
             try:
-                write_atomically(path, source.text)
+                write_atomically(Path(source.name), source.text)
             except OSError as error:
                 reason = (error.strerror or str(error)).lower()
                 raise UsageError(f"{source.name}: cannot be written: {reason}") from error
@@ -213,7 +215,7 @@ def _report(
     format_: str,
     write_baseline: str | None,
     *,
-    stdin_fixed: bool,
+    fix: bool,
 ) -> int:
     from runnerctl.reporters.text import summary
 
@@ -231,8 +233,8 @@ def _report(
         taken, found = len(found) - len(left), left
     report = Report(found, lines, len(held.sources) + len(held.unreadable), __version__, taken, fixed)
     output = _rendered(report, format_)
-    if stdin_fixed:
-        sys.stdout.write(next(s.text for s in held.sources if not Path(s.name).is_file()))
+    if fix and held.stdin is not None:
+        sys.stdout.write("".join(source.text for source in held.sources if source.name == held.stdin))
         sys.stderr.write(output)
     else:
         sys.stdout.write(output)

@@ -94,7 +94,11 @@ def _fix(fix: Fix) -> dict[str, Any]:
 
 
 def _replacement(edit: Edit) -> dict[str, Any]:
-    return {"deletedRegion": _region(edit.span), "insertedContent": {"text": edit.text}}
+    span = edit.span
+    region = _region(span)
+    if span.column == 1 and not edit.text:  # the whole line, up to the next one
+        region = {"startLine": span.line, "startColumn": 1, "endLine": span.line + 1, "endColumn": 1}
+    return {"deletedRegion": region, "insertedContent": {"text": edit.text}}
 
 
 def _uri(path: str) -> str:

@@ -4,6 +4,15 @@ What is said of the other rules is exact all the same. Whether these rules can d
 thousands of rules, or matches of many globs and lists that overlap.
 
 Split the policy into sets that are used apart, or write what keeps two rules apart as plain values.
+
+Passes:
+
+```yaml
+rules:
+  - id: llama
+    match: {architectures: "Llama*"}
+    runner: v2
+```
 """
 
 from __future__ import annotations

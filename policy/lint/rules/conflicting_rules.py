@@ -57,7 +57,9 @@ def check(subject: Subject) -> Iterator[Finding]:
             what = f"set `{conflict.variable}` differently for one deployment"
         assume = f" --assume {conflict.witness.assume}" if conflict.witness.assume else ""
         shown = json.dumps(conflict.witness.document, ensure_ascii=False)
-        several = f"only where {' and '.join(conflict.several)} hold several values; " if conflict.several else ""
+        several = (
+            f"only where {' and '.join(conflict.several)} hold several values; " if conflict.several else ""
+        )
         yield RULE.finding(
             second.span(),
             f"rules `{first.id}` and `{second.id}` {what}",

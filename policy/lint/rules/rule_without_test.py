@@ -42,8 +42,7 @@ RULE = Rule("RH407", "rule-without-test", "warning", "no test says that a rule d
 
 
 def check(subject: Subject) -> Iterator[Finding]:
-    tested = {test.expect.get("rule") for test in subject.tests}
-    for rule in subject.rules:
-        if rule.id not in tested:
+    for rule in subject.rules if subject.complete else ():
+        if rule.id not in subject.expected:
             message = f"no test expects rule `{rule.id}` to decide"
             yield RULE.finding(rule.span(), message, f"write a test with `expect: {{rule: {rule.id}}}`")

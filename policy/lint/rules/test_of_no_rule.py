@@ -42,11 +42,11 @@ RULE = Rule("RH408", "test-of-no-rule", "error", "a test expects a rule that doe
 
 
 def check(subject: Subject) -> Iterator[Finding]:
-    for test in subject.tests:
+    for test in subject.tests if subject.complete else ():
         name = test.expect.get("rule")
-        if name is None or name in subject.by_id or test.expect.get("layer") == "environment":
+        if name is None or name in subject.written or test.expect.get("layer") == "environment":
             continue
         if test.expect.get("layer") != "policy" and name in subject.knowledge.own_rules:
             continue  # a rule of the release itself
-        help_ = nearest(name, subject.by_id) or "the rules of this policy set have other ids"
+        help_ = nearest(name, subject.written) or "the rules of this policy set have other ids"
         yield RULE.finding(test.span("expect", "rule"), f"there is no rule `{name}`", help_)

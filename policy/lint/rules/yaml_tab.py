@@ -6,7 +6,9 @@ Fails:
 
 ```yaml
 rules:
-        - id: a
+  - id: a
+\tmatch: {}
+    runner: v1
 ```
 
 Passes:
