@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from policy.engine.catalog import Catalog
 
@@ -19,8 +18,7 @@ __all__ = ["RegisteredNames", "Releases", "registered_names", "table"]
 Releases = int
 
 
-@dataclass(frozen=True, slots=True)
-class RegisteredNames:
+class RegisteredNames(NamedTuple):
     """`variables` has the releases of a variable by the type that they give it, an empty one where they give none."""
 
     listed: Releases

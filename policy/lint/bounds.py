@@ -2,30 +2,37 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
-from dataclasses import dataclass
-
-from packaging.version import Version
+from typing import NamedTuple
 
 from policy.lint.finding import Edit, Span
-from policy.lint.text import RuleText
+from policy.lint.text import RuleText, Step
 
 __all__ = ["Bound", "bounds", "moved_to_dev"]
 
-# An end at a plain release. One that names a candidate, a nightly or a post release is meant as it is.
-_BOUND = re.compile(r"(?:^|,)\s*(?P<operator><|>=)\s*(?P<version>\d+(?:\.\d+)*)\s*(?=,|$)")
 
+class Bound(NamedTuple):
+    """One end of a rule's range at a plain release: `<` or `>=`. `text` is the release as written.
 
-@dataclass(frozen=True, slots=True)
-class Bound:
-    """One end of a rule's range: `<` or `>=` at a release. `text` is the release as written."""
+    An end that names a candidate, a nightly or a post release is meant as it is, and none of these.
+    """
 
     rule: RuleText
     operator: str
     text: str
-    version: Version
-    span: Span
+    at: tuple[Step, ...]
+
+    @property
+    def version(self) -> tuple[int, ...]:
+        """The release, such that `0.23` and `0.23.0` are one."""
+        numbers = [int(part) for part in self.text.split(".")]
+        while numbers and not numbers[-1]:
+            numbers.pop()
+        return tuple(numbers)
+
+    @property
+    def span(self) -> Span:
+        return self.rule.file.span(*self.at)
 
 
 def bounds(rule: RuleText) -> Iterator[Bound]:
@@ -33,14 +40,19 @@ def bounds(rule: RuleText) -> Iterator[Bound]:
     for condition in rule.conditions:
         if condition.path != "vllm" or not condition.top or not isinstance(condition.value, str):
             continue
-        for found in _BOUND.finditer(condition.value):
-            version = Version(found["version"])
-            yield Bound(rule, found["operator"], found["version"], version, rule.file.span(*condition.at))
+        for part in condition.value.split(","):
+            clause = part.strip()
+            operator = ">=" if clause.startswith(">=") else "<"
+            text = clause.removeprefix(operator).strip()
+            if clause.startswith(operator) and all(number.isdecimal() for number in text.split(".")):
+                yield Bound(rule, operator, text, condition.at)
 
 
 def moved_to_dev(bound: Bound) -> Edit:
     """The range with this end at the release's first nightly, its quotes and blanks as they are."""
-    line = bound.rule.file.lines[bound.span.line - 1]
-    written = line[bound.span.column - 1 : bound.span.end_column - 1]
+    import re  # noqa: PLC0415  (for a finding only)
+
+    span = bound.span
+    written = bound.rule.file.lines[span.line - 1][span.column - 1 : span.end_column - 1]
     pattern = rf"({re.escape(bound.operator)}\s*{re.escape(bound.text)})(?![\w.])"
-    return Edit(bound.span, re.sub(pattern, r"\1.dev0", written))
+    return Edit(span, re.sub(pattern, r"\1.dev0", written))

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from collections.abc import Set as AbstractSet
+from collections.abc import Iterator, Sequence, Set
 from datetime import date
 
 from policy.document.diagnostic import Diagnostic
@@ -11,10 +10,9 @@ from policy.document.source import Source
 from policy.engine.catalog import Catalog
 from policy.lint.finding import Edit, Finding, Fix, Span
 from policy.lint.reading import read
-from policy.lint.registry import by_name, rules
+from policy.lint.registry import Selection, by_name, checks
 from policy.lint.subject import Subject
-from policy.lint.suppression import Suppression, suppressions
-from policy.lint.text import span_in
+from policy.lint.suppression import MARK, Suppression, suppressions
 
 __all__ = ["lint"]
 
@@ -23,10 +21,10 @@ def lint(
     sources: Sequence[Source],
     catalog: Catalog,
     today: date,
-    codes: AbstractSet[str],
+    selection: Selection,
     unreadable: Sequence[Diagnostic] = (),
 ) -> tuple[Finding, ...]:
-    """The findings of the rules `codes` in `sources`, which are one policy set.
+    """The findings of the selected rules in `sources`, which are one policy set.
 
     `unreadable` are what the caller could not read. Comments that silence findings are heeded, and checked.
     """
@@ -34,17 +32,20 @@ def lint(
     lines = {source.name: source.text.splitlines() for source in sources} if done.mistakes else {}
     found = [_mistake(d, lines.get(d.location.path, ())) for d in (*unreadable, *done.mistakes)]
     subject = Subject(done.files, done.policies, catalog, today, done.complete and not unreadable)
-    for rule in rules():
-        check = rule.check if rule.code in codes else None
-        if check is not None:
+    for rule, check in checks():
+        if rule in selection:
             found.extend(check(subject))
-    comments = [comment for source in sources for comment in suppressions(source)]
-    kept = _silenced([f for f in found if f.code in codes], comments, codes) if comments else found
-    return tuple(sorted({f.order: f for f in kept if f.code in codes}.values(), key=lambda f: f.order))
+    comments = [comment for source in sources if MARK in source.text for comment in suppressions(source)]
+    if comments:
+        found = [*_silenced(found, comments, selection)]
+    kept = {f.order: f for f in found if by_name()[f.name] in selection}
+    return tuple(kept[order] for order in sorted(kept))
 
 
 def _mistake(diagnostic: Diagnostic, lines: Sequence[str]) -> Finding:
     """What reading found, as a finding. A number that was to be a string can be quoted at once."""
+    from policy.lint.spans import span_in  # noqa: PLC0415  (most files have no mistakes)
+
     span = span_in(diagnostic.location, lines)
     fix = None
     if diagnostic.help.startswith('quote it: "') and span.end_column:
@@ -56,28 +57,23 @@ def _mistake(diagnostic: Diagnostic, lines: Sequence[str]) -> Finding:
 
 
 def _silenced(
-    found: Sequence[Finding], comments: Sequence[Suppression], codes: AbstractSet[str]
+    found: Sequence[Finding], comments: Sequence[Suppression], selection: Selection
 ) -> Iterator[Finding]:
     """The findings that no comment covers, and those of the comments themselves."""
-    unread = {rule.code for rule in rules() if rule.unread}
+    named = by_name()
     used: dict[Span, set[str]] = {comment.span: set() for comment in comments}
     for finding in found:
-        covering = (
-            [c for c in comments if c.covers(finding.span, finding.code)]
-            if finding.code not in unread
-            else []
-        )
+        covering = [comment for comment in comments if comment.covers(finding.span, finding.code)]
+        if named[finding.name].unread or not covering:
+            yield finding
         for comment in covering:
             used[comment.span].add(finding.code)
-        if not covering:
-            yield finding
     for comment in comments:
-        yield from _comment_findings(comment, used[comment.span], codes)
+        ran = {rule.code for rule in named.values() if rule in selection}
+        yield from _comment_findings(comment, comment.codes & ran - used[comment.span])
 
 
-def _comment_findings(
-    comment: Suppression, used: AbstractSet[str], codes: AbstractSet[str]
-) -> Iterator[Finding]:
+def _comment_findings(comment: Suppression, idle: Set[str]) -> Iterator[Finding]:
     named = by_name()
     for word in comment.unknown:
         yield named["unknown-code-in-suppression"].finding(comment.span, f"no rule `{word}` to ignore")
@@ -86,5 +82,5 @@ def _comment_findings(
     if not comment.reason:
         yield named["suppression-without-reason"].finding(comment.span, "this comment gives no reason")
         return
-    for code in sorted((comment.codes & codes) - used):
+    for code in sorted(idle):
         yield named["unused-suppression"].finding(comment.span, f"nothing here is found by {code}")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 from policy.document.diagnostic import Diagnostic, DocumentError
@@ -17,17 +16,17 @@ from policy.rules.policy_set import PolicyFile, PolicySet, Rule, clashes, read_p
 __all__ = ["Read", "read"]
 
 
-@dataclass(slots=True)
 class Read:
     """What was read: the files that are YAML, the rules of all of them as one set, and what is wrong.
 
     `complete` says that there is no file whose rules and tests are not known.
     """
 
-    files: list[PolicyText] = field(default_factory=list)
-    policies: PolicySet = field(default_factory=PolicySet)
-    mistakes: list[Diagnostic] = field(default_factory=list)
-    complete: bool = True
+    def __init__(self) -> None:
+        self.files: list[PolicyText] = []
+        self.policies = PolicySet()
+        self.mistakes: list[Diagnostic] = []
+        self.complete = True
 
 
 def read(sources: Iterable[Source]) -> Read:

@@ -5,18 +5,27 @@ from __future__ import annotations
 import functools
 import importlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from policy.document.diagnostic import nearest
 from policy.input_error import InputError
 from policy.lint.finding import Finding, Fix, Related, Severity, Span
-from policy.lint.rules import STEMS
+from policy.lint.rules import CHECKED, READ
 
 if TYPE_CHECKING:
     from policy.lint.subject import Subject
 
-__all__ = ["FAMILIES", "Check", "Rule", "UnknownRuleError", "by_name", "find_rule", "rules", "selected"]
+__all__ = [
+    "FAMILIES",
+    "Check",
+    "Rule",
+    "Selection",
+    "UnknownRuleError",
+    "by_name",
+    "checks",
+    "find_rule",
+    "rules",
+]
 
 Stage = Literal["preview", "stable", "deprecated", "removed"]
 Check = Callable[["Subject"], Iterator[Finding]]
@@ -29,8 +38,7 @@ class UnknownRuleError(InputError):
     """A code, a prefix of codes or a name that no rule has."""
 
 
-@dataclass(frozen=True, slots=True)
-class Rule:
+class Rule(NamedTuple):
     """A rule of lint. Its page is the docstring of its module, its check the function `check` there.
 
     A rule without a check is found while files are read. `since` is the version of runnerctl in which the rule came
@@ -66,11 +74,6 @@ class Rule:
         )
 
     @property
-    def check(self) -> Check | None:
-        found: Check | None = getattr(_module(self.name), "check", None)
-        return found
-
-    @property
     def page(self) -> str:
         """What, why, an example that fails and one that passes, as Markdown."""
         text = (_module(self.name).__doc__ or "").strip()
@@ -80,15 +83,21 @@ class Rule:
         return f"{head}\n{title}\n{body}\n" if body else f"{head}\n{title}\n"
 
 
-def _module(name: str) -> object:
+def _module(name: str) -> Any:
     return importlib.import_module(f"policy.lint.rules.{name.replace('-', '_')}")
 
 
 @functools.cache
 def rules() -> tuple[Rule, ...]:
     """Every rule, by code."""
-    found = [importlib.import_module(f"policy.lint.rules.{stem}").RULE for stem in STEMS]
-    return tuple(sorted(found, key=lambda rule: rule.code))
+    return tuple(sorted((_module(stem).RULE for stem in (*CHECKED, *READ)), key=lambda rule: rule.code))
+
+
+def checks() -> Iterator[tuple[Rule, Check]]:
+    """Every rule that has a check, with it."""
+    for stem in CHECKED:
+        module = _module(stem)
+        yield module.RULE, module.check
 
 
 @functools.cache
@@ -105,18 +114,29 @@ def find_rule(word: str) -> Rule:
     raise UnknownRuleError(_unknown(word))
 
 
-def selected(select: Iterable[str], ignore: Iterable[str]) -> frozenset[str]:
-    """The codes of the rules to report: those of `select`, or every one that is on by default, less `ignore`.
+class Selection:
+    """The rules of one run. What could not be read is always one of them."""
 
-    Words are codes, prefixes of codes (`RE3`), families or names. Raises `UnknownRuleError` for a word that is none.
-    """
-    chosen = list(select)
-    codes = (
-        set().union(*map(_matching, chosen)) if chosen else {r.code for r in rules() if r.stage == "stable"}
-    )
-    dropped = set().union(*map(_matching, ignore))
-    unread = {rule.code for rule in rules() if rule.unread}
-    return frozenset(codes - dropped | unread)
+    def __init__(self, select: Iterable[str] = (), ignore: Iterable[str] = ()) -> None:
+        """Those of `select`, or every stable one, less those of `ignore`.
+
+        Words are codes, prefixes of codes (`RE3`), families, names or `ALL`. Raises `UnknownRuleError` for a word
+        that is none.
+        """
+        chosen, dropped = list(select), list(ignore)
+        self._chosen = set().union(*map(_matching, chosen)) if chosen else None
+        self._dropped = set().union(*map(_matching, dropped))
+
+    def __contains__(self, rule: Rule) -> bool:
+        if rule.unread:
+            return True
+        wanted = rule.stage == "stable" if self._chosen is None else rule.code in self._chosen
+        return wanted and rule.code not in self._dropped
+
+    @property
+    def words(self) -> tuple[object, ...]:
+        """What makes two selections the same."""
+        return (None if self._chosen is None else sorted(self._chosen), sorted(self._dropped))
 
 
 def _matching(word: str) -> set[str]:

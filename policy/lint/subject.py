@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import date
 from typing import TYPE_CHECKING
 
@@ -19,18 +18,25 @@ if TYPE_CHECKING:
 __all__ = ["Subject"]
 
 
-@dataclass(frozen=True, eq=False)
 class Subject:
     """One policy set. `policies` holds every rule that could be read, `today` is the day of the run.
 
     Where it is not `complete`, there are files whose rules and tests nobody knows.
     """
 
-    files: Sequence[PolicyText]
-    policies: PolicySet
-    catalog: Catalog
-    today: date
-    complete: bool = True
+    def __init__(
+        self,
+        files: Sequence[PolicyText],
+        policies: PolicySet,
+        catalog: Catalog,
+        today: date,
+        complete: bool = True,
+    ) -> None:
+        self.files = files
+        self.policies = policies
+        self.catalog = catalog
+        self.today = today
+        self.complete = complete
 
     @functools.cached_property
     def knowledge(self) -> Knowledge:

@@ -7,24 +7,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from policy.document.source import Source
 from policy.lint.finding import Span
-from policy.lint.registry import UnknownRuleError, find_rule
 
-__all__ = ["Suppression", "suppressions"]
+__all__ = ["MARK", "Suppression", "suppressions"]
 
-_MARK = "runnerctl:"
-_COMMENT = re.compile(
-    r"(?:^|(?<=\s))#\s*runnerctl:\s*(?P<verb>ignore-file|ignore)\b(?:\[(?P<words>[^\]]*)\])?[ \t]*(?P<reason>.*?)\s*$"
-)
+MARK = "runnerctl:"
+_COMMENT = r"(?:^|(?<=\s))#\s*runnerctl:\s*(?P<verb>ignore-file|ignore)\b(?:\[(?P<words>[^\]]*)\])?[ \t]*(?P<reason>.*?)\s*$"
 # A quoted scalar: a quote inside a word, as in `it's`, begins none.
-_QUOTED = re.compile(r"""(?:^|(?<=[\s\[{,:]))(?:"(?:\\.|[^"\\])*"|'(?:''|[^'])*')""")
+_QUOTED = r"""(?:^|(?<=[\s\[{,:]))(?:"(?:\\.|[^"\\])*"|'(?:''|[^'])*')"""
 
 
-@dataclass(frozen=True, slots=True)
-class Suppression:
+class Suppression(NamedTuple):
     """One comment. `line` is the line whose findings it silences, 0 for the whole file.
 
     `codes` are the rules that it names and that exist; `unknown` the words that name none.
@@ -44,16 +40,16 @@ class Suppression:
 
 def suppressions(source: Source) -> Iterator[Suppression]:
     """The comments of a file, in their order."""
-    if _MARK not in source.text:
-        return
     lines = source.text.splitlines()
     for number, line in enumerate(lines, 1):
-        found = _in_comment(line) if _MARK in line else None
+        found = _in_comment(line) if MARK in line else None
         if found is not None:
             yield _suppression(source.name, lines, number, found)
 
 
 def _suppression(path: str, lines: Sequence[str], number: int, found: re.Match[str]) -> Suppression:
+    from policy.lint.registry import UnknownRuleError, find_rule  # noqa: PLC0415  (loads every rule)
+
     words = [word.strip() for word in (found["words"] or "").split(",") if word.strip()]
     codes, unknown = set(), []
     for word in words:
@@ -81,4 +77,4 @@ def _next_line(lines: Sequence[str], number: int) -> int:
 
 def _in_comment(line: str) -> re.Match[str] | None:
     """The comment, if it is one: a `#` in quotes is text."""
-    return _COMMENT.search(_QUOTED.sub(lambda quoted: "x" * len(quoted[0]), line))
+    return re.search(_COMMENT, re.sub(_QUOTED, lambda quoted: "x" * len(quoted[0]), line))

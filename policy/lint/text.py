@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import functools
-import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
-from policy.document.diagnostic import Location
 from policy.document.source import Document
 from policy.facts.fields import expand
 from policy.lint.finding import Span
 from policy.rules.policy_set import Rule
 
-__all__ = ["Condition", "PolicyText", "RuleText", "Step", "TestText", "span_in"]
+__all__ = ["Condition", "PolicyText", "RuleText", "Step", "TestText"]
 
 Step = str | int
 
@@ -27,14 +24,8 @@ ARCHITECTURE_PATHS = frozenset(
     )
 )
 
-# How long a scalar is, from its first character on: quoted, or up to what ends a plain one.
-_QUOTED = re.compile(r'"(?:\\.|[^"\\])*"|\'(?:\'\'|[^\'])*\'')
-_PLAIN_END = re.compile(r"\s*(?:[,\]}]|:(?:\s|$)|\s#|$)")
-_FLOW_END = {"[": "]", "{": "}"}
 
-
-@dataclass(frozen=True, slots=True)
-class Condition:
+class Condition(NamedTuple):
     """One fact that a match asks for. `negated` where it stands below an odd number of `not`."""
 
     key: str
@@ -61,7 +52,6 @@ class PolicyText:
     def __init__(self, document: Document) -> None:
         self.document = document
         self.name = document.source.name
-        self.lines: Sequence[str] = document.source.text.splitlines()
         self.rules: tuple[RuleText, ...] = ()
         self.tests: tuple[TestText, ...] = ()
         self.written: frozenset[str] = frozenset()
@@ -69,19 +59,25 @@ class PolicyText:
         self.metadata: Mapping[str, Any] = {}
         self.env: Mapping[str, str] = {}
 
+    @functools.cached_property
+    def lines(self) -> Sequence[str]:
+        return self.document.source.text.splitlines()
+
     def span(self, *at: Step, key: bool = False) -> Span:
         """Where the value at a path stands, or with `key` its key; the nearest parent where it is absent."""
+        from policy.lint.spans import span_in  # noqa: PLC0415  (only findings have places, and most files none)
+
         return span_in(self.document.locate(at, key=key), self.lines)
 
 
-@dataclass(frozen=True, eq=False)
 class RuleText:
     """One rule that fits the schema, at `rules[index]` of its file."""
 
-    file: PolicyText
-    index: int
-    data: Mapping[str, Any]
-    rule: Rule | None
+    def __init__(self, file: PolicyText, index: int, data: Mapping[str, Any], rule: Rule | None) -> None:
+        self.file = file
+        self.index = index
+        self.data = data
+        self.rule = rule
 
     @property
     def id(self) -> str:
@@ -143,34 +139,3 @@ def _conditions(
                 yield from _conditions(item, (*here, i), negated=negated, top=False)
         else:
             yield Condition(key, expand(key), value, here, negated, top)
-
-
-def span_in(location: Location, lines: Sequence[str]) -> Span:
-    """The place with the end of the key or scalar that stands there; a mapping or list ends with its line."""
-    line, column = location.line, location.column
-    if not 0 < line <= len(lines):
-        return Span(location.path, line, column)
-    rest = lines[line - 1][column - 1 :]
-    if quoted := _QUOTED.match(rest):
-        length = quoted.end()
-    elif rest[:1] in _FLOW_END:
-        length = _flow_length(rest)
-    else:
-        ends = _PLAIN_END.search(rest)
-        length = ends.start() if ends else len(rest)
-    return Span(location.path, line, column, column + max(length, 1))
-
-
-def _flow_length(rest: str) -> int:
-    """The length of a flow collection; up to the end of the line where it goes on."""
-    depth, i = 0, 0
-    while i < len(rest):
-        quoted = _QUOTED.match(rest, i) if rest[i] in "\"'" else None
-        if quoted:
-            i = quoted.end()
-            continue
-        depth += (rest[i] in "[{") - (rest[i] in "]}")
-        i += 1
-        if depth == 0:
-            return i
-    return len(rest.rstrip())

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from policy.lint.finding import Span
 from policy.lint.knowledge import Releases
 from policy.lint.subject import Subject
+from policy.lint.text import PolicyText, Step
 from policy.rules.match import is_glob
 
 __all__ = ["Variable", "unusable", "variables"]
@@ -16,20 +17,27 @@ __all__ = ["Variable", "unusable", "variables"]
 _WORDS = {"true", "false", "yes", "no", "on", "off", "t", "f", "y", "n", ""}
 
 
-@dataclass(frozen=True, slots=True)
-class Variable:
+class Variable(NamedTuple):
     """One variable where it is set, or `matched`. `value` is None where a match asks for several, or for none.
 
     `reached` are the releases that see it: those of its rule, or the newest one for a variable of the whole policy.
     """
 
+    file: PolicyText
+    at: tuple[Step, ...]
     name: str
     value: str | None
-    key: Span
-    span: Span
     reached: Releases
     of_rule: bool
     matched: bool = False
+
+    @property
+    def key(self) -> Span:
+        return self.file.span(*self.at, key=True)
+
+    @property
+    def span(self) -> Span:
+        return self.file.span(*self.at)
 
 
 def variables(subject: Subject) -> Iterator[Variable]:
@@ -37,20 +45,18 @@ def variables(subject: Subject) -> Iterator[Variable]:
     newest = 1 << (len(subject.knowledge.names) - 1)
     for file in subject.files:
         for name, value in file.env.items():
-            yield Variable(
-                name, value, file.span("env", name, key=True), file.span("env", name), newest, False
-            )
+            yield Variable(file, ("env", name), name, value, newest, of_rule=False)
     for rule in subject.rules:
         for name, value in rule.data.get("env", {}).items():
-            key, span = rule.span("env", name, key=True), rule.span("env", name)
-            yield Variable(name, value, key, span, subject.reach(rule), True)
+            at = ("rules", rule.index, "env", name)
+            yield Variable(rule.file, at, name, value, subject.reach(rule), of_rule=True)
         for condition in rule.conditions:
             if condition.path.startswith("env."):
-                key, span = rule.file.span(*condition.at, key=True), rule.file.span(*condition.at)
                 asked = condition.value
                 plain = asked if isinstance(asked, str) and not is_glob(asked) else None
                 name = condition.path.removeprefix("env.")
-                yield Variable(name, plain, key, span, subject.reach(rule), True, matched=True)
+                reached = subject.reach(rule)
+                yield Variable(rule.file, condition.at, name, plain, reached, of_rule=True, matched=True)
 
 
 def unusable(value: str, kind: str) -> str | None:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
-from policy.document.diagnostic import nearest
 from runnerctl.cli.configured import find_settings
 from runnerctl.cli.exits import UsageError
 
@@ -15,8 +14,7 @@ __all__ = ["LintSettings", "lint_settings"]
 KNOWN = ("select", "ignore", "baseline")
 
 
-@dataclass(frozen=True, slots=True)
-class LintSettings:
+class LintSettings(NamedTuple):
     """`baseline` is relative to the folder of the run."""
 
     select: tuple[str, ...] = ()
@@ -34,6 +32,8 @@ def lint_settings(start: Path) -> LintSettings:
         raise UsageError(f"{settings.path}: `lint` is not a table")
     for name in table:
         if name not in KNOWN:
+            from policy.document.diagnostic import nearest
+
             help_ = nearest(name, KNOWN) or "known here: " + ", ".join(f"`{k}`" for k in KNOWN)
             raise UsageError(f"{settings.path}: unknown setting `lint.{name}`; {help_}")
     lists = {}

@@ -5,14 +5,14 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
+from typing import NamedTuple
 
 from policy.document.diagnostic import Diagnostic, DocumentError
 from policy.document.source import Source, decode, read_source
 from policy.lint.finding import Finding
-from policy.lint.registry import rules, selected
+from policy.lint.registry import Selection, by_name
 from runnerctl import __version__
 from runnerctl.cli.exits import ExitCode, UsageError
 from runnerctl.reporters.report import Report
@@ -25,8 +25,7 @@ STDIN = "-"
 MOST_ROUNDS = 10
 
 
-@dataclass(slots=True)
-class _Input:
+class _Input(NamedTuple):
     """What is looked at: the files that could be read, why the others could not, and which is standard input."""
 
     sources: list[Source]
@@ -62,14 +61,14 @@ def run_lint(
         raise UsageError("--fix and --diff exclude each other")
     settings = lint_settings(Path.cwd())
     words = _split(select) or list(settings.select)
-    codes = selected(words, [*settings.ignore, *_split(ignore)])
+    selection = Selection(words, [*settings.ignore, *_split(ignore)])
     known = (
         _known(baseline or settings.baseline, given=baseline is not None)
         if not write_baseline
         else frozenset()
     )
     held = _read(paths, stdin_filename)
-    run = _Run(codes, _day(today), catalog, no_cache)
+    run = _Run(selection, _day(today), catalog, no_cache)
     found = run(held)
     fixed = 0
     if fix or diff:
@@ -81,11 +80,10 @@ def run_lint(
     return _report(found, held, known, fixed, format_, write_baseline, fix=fix)
 
 
-@dataclass(frozen=True, slots=True)
-class _Run:
+class _Run(NamedTuple):
     """The same question, asked again after each round of fixes."""
 
-    codes: frozenset[str]
+    selection: Selection
     today: date
     catalog: str | None
     no_cache: bool
@@ -94,7 +92,7 @@ class _Run:
         from policy.lint.lint import lint
         from runnerctl.cli.inputs import open_catalog
 
-        return lint(held.sources, open_catalog(self.catalog), self.today, self.codes, held.unreadable)
+        return lint(held.sources, open_catalog(self.catalog), self.today, self.selection, held.unreadable)
 
 
 def _split(words: Sequence[str]) -> list[str]:
@@ -220,8 +218,8 @@ def _report(
     from runnerctl.reporters.text import summary
 
     lines = held.lines if found else {}
-    unread = {rule.code for rule in rules() if rule.unread} if found else set()
-    stopped = any(finding.code in unread for finding in found)
+    unread = {finding for finding in found if by_name()[finding.name].unread}
+    stopped = bool(unread)
     if write_baseline is not None and not stopped:
         return _write_baseline(write_baseline, found, lines)
     taken, stale = 0, 0
@@ -229,7 +227,7 @@ def _report(
         from policy.lint.baseline import without_known
 
         left, stale = without_known(found, lines, known)
-        left = tuple(f for f in found if f in left or f.code in unread)
+        left = tuple(f for f in found if f in left or f in unread)
         taken, found = len(found) - len(left), left
     report = Report(found, lines, len(held.sources) + len(held.unreadable), __version__, taken, fixed)
     output = _rendered(report, format_)

@@ -18,9 +18,9 @@ def json_text(report: Report) -> str:
         "runnerctl": report.version,
         "summary": {
             "files": report.checked,
-            "errors": report.count("error"),
-            "warnings": report.count("warning"),
-            "notes": report.count("note"),
+            "errors": report.number("error"),
+            "warnings": report.number("warning"),
+            "notes": report.number("note"),
             "in_baseline": report.known,
             "fixed": report.fixed,
         },

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from policy.lint.finding import Finding
 
 __all__ = ["Report"]
 
 
-@dataclass(frozen=True, slots=True)
-class Report:
+class Report(NamedTuple):
     """One run of lint. `lines` are the files that findings are in, `checked` is how many files there were.
 
     `known` is how many findings a baseline took away, `fixed` how many were mended.
@@ -29,5 +28,5 @@ class Report:
         held = self.lines.get(path, ())
         return held[number - 1] if 0 < number <= len(held) else None
 
-    def count(self, severity: str) -> int:
+    def number(self, severity: str) -> int:
         return sum(finding.severity == severity for finding in self.findings)

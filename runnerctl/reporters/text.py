@@ -25,7 +25,7 @@ def text(report: Report, *, colour: bool) -> str:
 def summary(report: Report) -> str:
     """One line: how many files, and what was found in them."""
     files = _several(report.checked, "file")
-    counts = [_several(report.count(s), s) for s in _COLOURS if report.count(s)]
+    counts = [_several(report.number(s), s) for s in _COLOURS if report.number(s)]
     extra = [f"{report.known} in the baseline"] if report.known else []
     extra += [f"{report.fixed} fixed"] if report.fixed else []
     return f"{files} checked: {', '.join([*(counts or ['no finding']), *extra])}"

@@ -19,7 +19,7 @@ from policy.analysis import Analysis, Cut
 from policy.document.source import MAX_BYTES, Source
 from policy.engine import Catalog
 from policy.lint.reading import read
-from policy.lint.registry import FAMILIES, Rule, by_name, find_rule, rules, selected
+from policy.lint.registry import FAMILIES, Rule, Selection, by_name, checks, find_rule, rules
 from policy.lint.subject import Subject
 from tools.lint_pages import CASES, MADE, PAGES, TODAY, failing, inputs, output, pages, stem
 
@@ -31,7 +31,10 @@ DIAGNOSED = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)+")
 def test_every_file_of_rules_is_registered_once() -> None:
     folder = Path(policy.lint.rules.__file__).parent
     stems = sorted(path.stem for path in folder.glob("*.py") if path.stem != "__init__")
-    assert stems == sorted(policy.lint.rules.STEMS)
+    assert stems == sorted((*policy.lint.rules.CHECKED, *policy.lint.rules.READ))
+    assert {stem(rule) for rule, _ in checks()} == set(policy.lint.rules.CHECKED)
+    for name in policy.lint.rules.READ:
+        assert "def check(" not in (folder / f"{name}.py").read_text("utf-8")
     assert sorted(map(stem, rules())) == stems
     assert len({rule.code for rule in rules()}) == len(stems)
 
@@ -94,8 +97,7 @@ def test_an_analysis_that_was_cut() -> None:
     subject = Subject(done.files, done.policies, Catalog(), date.fromisoformat(TODAY))
     cut = Cut("conflicts", "too many rules overlap", ("llama",))
     vars(subject)["analysis"] = Analysis(cut=(cut, Cut("engine", "too many releases")))
-    check = by_name()["analysis-cut"].check
-    assert check is not None
+    check = next(check for rule, check in checks() if rule.name == "analysis-cut")
     assert [(f.code, str(f.span), f.message) for f in check(subject)] == [
         ("RM214", "p.yaml:5:9", "the analysis of `llama` was cut (conflicts): too many rules overlap"),
         ("RM214", "p.yaml:4:1", "the analysis was cut (engine): too many releases"),
@@ -125,7 +127,11 @@ def test_every_code_of_reading_has_a_rule() -> None:
     assert used_codes() - by_name().keys() == set()
 
 
-def test_the_index_of_the_words() -> None:
+def selected(select: list[str], ignore: list[str]) -> set[str]:
+    return {rule.code for rule in rules() if rule in Selection(select, ignore)}
+
+
+def test_the_words_of_a_selection() -> None:
     assert find_rule("re301") is find_rule("unknown-architecture")
     stable = {rule.code for rule in rules() if rule.stage == "stable"}
     unread = {rule.code for rule in rules() if rule.unread}
