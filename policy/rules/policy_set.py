@@ -14,6 +14,7 @@ from policy.document.schema import check
 from policy.document.source import Document, parse, read_source
 from policy.environment import same_variable
 from policy.facts.fields import SWITCH
+from policy.rules.files import policies_below
 from policy.rules.index import MatchIndex
 from policy.rules.match import Match
 from policy.rules.read_match import MatchReader
@@ -142,28 +143,17 @@ def policy_paths(given: str | Path) -> list[Path]:
     path = Path(given)
     if not path.is_dir():
         return [path]
-    found = sorted(p for p in _below(given, path) if _is_policy(p))
+    try:
+        found = policies_below(path)
+    except OSError as error:
+        message = f"cannot be read: {(error.strerror or str(error)).lower()}"
+        raise DocumentError(
+            [Diagnostic(Location(str(error.filename or given)), "unreadable-file", message)]
+        ) from error
     if not found:
         location = Location(str(given))
         raise DocumentError([Diagnostic(location, "no-policy", "the folder holds no policy file (`*.yaml`)")])
     return found
-
-
-def _below(given: str | Path, folder: Path) -> Iterator[Path]:
-    """Every entry below a folder. A folder that cannot be read is an error: a policy in it would be missed."""
-
-    def refuse(error: OSError) -> None:
-        message = f"cannot be read: {(error.strerror or str(error)).lower()}"
-        raise DocumentError([Diagnostic(Location(str(error.filename or given)), "unreadable-file", message)])
-
-    for top, _, names in os.walk(folder, onerror=refuse):
-        yield from (Path(top, name) for name in names)
-
-
-def _is_policy(path: Path) -> bool:
-    """By its name; a link that leads nowhere counts, so that reading it says so."""
-    named = path.suffix.lower() in (".yaml", ".yml") and not path.stem.endswith("_test")
-    return named and (path.is_file() or not path.exists())
 
 
 def compose(files: Iterable[PolicyFile]) -> PolicySet:

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import os
-import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from policy.document.diagnostic import nearest
 from runnerctl.cli.exits import UsageError
 
 __all__ = ["DEFAULT_FOLDER", "Settings", "find_settings", "policy_paths_here"]
@@ -72,6 +70,8 @@ def _in_folder(folder: Path) -> Iterator[Settings]:
 
 
 def _read(path: Path) -> dict[str, Any]:
+    import tomllib
+
     try:
         return tomllib.loads(path.read_text("utf-8-sig"))
     except OSError as error:
@@ -88,6 +88,8 @@ def _check(settings: Settings) -> None:
         raise UsageError(f"{settings.path}: `runnerctl` is not a table; write `[tool.runnerctl]`")
     for name in settings.table:
         if name not in KNOWN:
+            from policy.document.diagnostic import nearest
+
             help_ = nearest(name, KNOWN) or "known here: " + ", ".join(f"`{k}`" for k in KNOWN)
             raise UsageError(f"{settings.path}: unknown setting `{name}`; {help_}")
 

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import date
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from policy.document.diagnostic import Diagnostic, DocumentError
-from policy.document.source import Source, decode, read_source
 from policy.lint.finding import Finding
-from policy.lint.registry import Selection, by_name
 from runnerctl import __version__
 from runnerctl.cli.exits import ExitCode, UsageError
+from runnerctl.cli.lint_cache import LintCache, RawFile, plainly_read
 from runnerctl.reporters.report import Report
+
+if TYPE_CHECKING:
+    from policy.document.diagnostic import Diagnostic
+    from policy.document.source import Source
+    from policy.lint.registry import Selection
 
 __all__ = ["FORMATS", "run_lint"]
 
@@ -60,16 +63,31 @@ def run_lint(
     if fix and diff:
         raise UsageError("--fix and --diff exclude each other")
     settings = lint_settings(Path.cwd())
-    words = _split(select) or list(settings.select)
-    selection = Selection(words, [*settings.ignore, *_split(ignore)])
+    chosen = (_split(select) or list(settings.select), [*settings.ignore, *_split(ignore)])
     known = (
-        _known(baseline or settings.baseline, given=baseline is not None)
-        if not write_baseline
-        else frozenset()
+        frozenset() if write_baseline else _known(baseline or settings.baseline, given=baseline is not None)
     )
-    held = _read(paths, stdin_filename)
-    run = _Run(selection, _day(today), catalog, no_cache)
+    day = _day(today)
+    if not paths:
+        from runnerctl.cli.configured import policy_paths_here
+
+        paths = policy_paths_here(Path.cwd())
+    raw = plainly_read(paths)
+    cache = None
+    if raw is not None and not (no_cache or fix or diff):
+        cache = LintCache(raw, [__version__, chosen, day.isoformat()], catalog)
+        cached = cache.get()
+        if cached is not None:
+            lines = _Lines(raw)
+            return _report(cached, lines, len(raw), known, format_, write_baseline)
+
+    from policy.lint.registry import Selection
+
+    run = _Run(Selection(*chosen), day, catalog)
+    held = _read(paths, stdin_filename) if raw is None else _decoded(raw)
     found = run(held)
+    if cache is not None and not held.unreadable:
+        cache.put(found)
     fixed = 0
     if fix or diff:
         before = {source.name: source.text for source in held.sources}
@@ -77,7 +95,28 @@ def run_lint(
         if diff:
             return _show_diff(before, held)
         _write(before, held)
-    return _report(found, held, known, fixed, format_, write_baseline, fix=fix)
+    checked = len(held.sources) + len(held.unreadable)
+    stdin = "".join(s.text for s in held.sources if s.name == held.stdin) if fix and held.stdin else None
+    return _report(found, held.lines if found else {}, checked, known, format_, write_baseline, fixed, stdin)
+
+
+class _Lines(Mapping[str, Sequence[str]]):
+    """The lines of files, split when one is asked for."""
+
+    def __init__(self, raw: Sequence[RawFile]) -> None:
+        self._raw = dict(raw)
+        self._split: dict[str, Sequence[str]] = {}
+
+    def __getitem__(self, name: str) -> Sequence[str]:
+        if name not in self._split:
+            self._split[name] = self._raw[name].decode("utf-8-sig", "replace").splitlines()
+        return self._split[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._raw)
+
+    def __len__(self) -> int:
+        return len(self._raw)
 
 
 class _Run(NamedTuple):
@@ -86,7 +125,6 @@ class _Run(NamedTuple):
     selection: Selection
     today: date
     catalog: str | None
-    no_cache: bool
 
     def __call__(self, held: _Input) -> tuple[Finding, ...]:
         from policy.lint.lint import lint
@@ -122,13 +160,11 @@ def _known(name: str | None, *, given: bool) -> frozenset[str]:
 
 
 def _read(paths: Sequence[str], stdin_filename: str) -> _Input:
-    """Every file of `paths` once, however it is named. Raises `UsageError` where there is nothing to check."""
+    """Every file of `paths` once, however it is named, and standard input for `-`."""
+    from policy.document.diagnostic import DocumentError
+    from policy.document.source import Source, decode, read_source
     from policy.rules.policy_set import policy_paths
 
-    if not paths:
-        from runnerctl.cli.configured import policy_paths_here
-
-        paths = policy_paths_here(Path.cwd())
     held = _Input([], [], stdin_filename if STDIN in paths else None)
     seen: set[str] = set()
     if held.stdin is not None:
@@ -149,10 +185,24 @@ def _read(paths: Sequence[str], stdin_filename: str) -> _Input:
     return held
 
 
+def _decoded(raw: Sequence[RawFile]) -> _Input:
+    from policy.document.diagnostic import DocumentError
+    from policy.document.source import Source, decode
+
+    held = _Input([], [])
+    for name, content in raw:
+        try:
+            held.sources.append(Source(name, decode(name, content)))
+        except DocumentError as error:
+            held.unreadable.extend(error.diagnostics)
+    return held
+
+
 def _mended(
     run: _Run, found: tuple[Finding, ...], held: _Input, known: frozenset[str]
 ) -> tuple[tuple[Finding, ...], _Input, int]:
     """Apply safe fixes until there is none left: what is found then, in which texts, and how many were applied."""
+    from policy.document.source import Source
     from policy.lint.baseline import without_known
     from policy.lint.fixing import apply_fixes
 
@@ -207,32 +257,31 @@ def _show_diff(before: Mapping[str, str], held: _Input) -> int:
 
 def _report(
     found: tuple[Finding, ...],
-    held: _Input,
+    lines: Mapping[str, Sequence[str]],
+    checked: int,
     known: frozenset[str],
-    fixed: int,
     format_: str,
     write_baseline: str | None,
-    *,
-    fix: bool,
+    fixed: int = 0,
+    stdin: str | None = None,
 ) -> int:
+    """Print the findings, or write a baseline of them, and return the exit code."""
     from runnerctl.reporters.text import summary
 
-    lines = held.lines if found else {}
-    unread = {finding for finding in found if by_name()[finding.name].unread}
-    stopped = bool(unread)
-    if write_baseline is not None and not stopped:
+    unread = _unread(found) if found else frozenset()
+    if write_baseline is not None and not unread:
         return _write_baseline(write_baseline, found, lines)
     taken, stale = 0, 0
     if known:
         from policy.lint.baseline import without_known
 
         left, stale = without_known(found, lines, known)
-        left = tuple(f for f in found if f in left or f in unread)
+        left = tuple(finding for finding in found if finding in left or finding in unread)
         taken, found = len(found) - len(left), left
-    report = Report(found, lines, len(held.sources) + len(held.unreadable), __version__, taken, fixed)
+    report = Report(found, lines, checked, __version__, taken, fixed)
     output = _rendered(report, format_)
-    if fix and held.stdin is not None:
-        sys.stdout.write("".join(source.text for source in held.sources if source.name == held.stdin))
+    if stdin is not None:
+        sys.stdout.write(stdin)
         sys.stderr.write(output)
     else:
         sys.stdout.write(output)
@@ -241,9 +290,16 @@ def _report(
         sys.stderr.write(summary(report) + "\n")
     if stale:
         sys.stderr.write(f"{stale} of the baseline no longer occur; --write-baseline takes them out\n")
-    if stopped:
+    if unread:
         return int(ExitCode.INVALID)
     return int(ExitCode.NO if any(finding.severity != "note" for finding in found) else ExitCode.OK)
+
+
+def _unread(found: Sequence[Finding]) -> frozenset[Finding]:
+    """The findings of what could not be checked at all."""
+    from policy.lint.registry import by_name
+
+    return frozenset(finding for finding in found if by_name()[finding.name].unread)
 
 
 def _rendered(report: Report, format_: str) -> str:

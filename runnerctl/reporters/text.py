@@ -42,10 +42,10 @@ class _Paint:
 def _finding(report: Report, finding: Finding, paint: _Paint) -> Iterator[str]:
     colour = _COLOURS[finding.severity]
     head = paint(f"{finding.severity}[{finding.code}]", colour)
-    yield f"{paint(str(finding.span), '1')}: {head} {_shown(finding.message)} ({finding.name})"
+    yield f"{paint(_shown(str(finding.span)), '1')}: {head} {_shown(finding.message)} ({finding.name})"
     yield from _excerpt(report, finding.span, paint, colour)
     for related in finding.related:
-        yield f"  {related.span}: {_shown(related.message)}"
+        yield f"  {_shown(str(related.span))}: {_shown(related.message)}"
     if finding.help:
         yield f"  help: {_shown(finding.help)}"
     if finding.fix is not None:

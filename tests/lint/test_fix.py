@@ -49,13 +49,6 @@ LEFT = {
 RULES = ["--select", "RD123,RE305,RH412"]
 
 
-@pytest.fixture
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    (tmp_path / ".git").mkdir()
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
 @pytest.mark.parametrize("ending", ["\n", "\r\n"], ids=["lf", "crlf"])
 @pytest.mark.parametrize("case", MENDED)
 def test_fix(cli: Callable[..., Any], here: Path, case: str, ending: str) -> None:

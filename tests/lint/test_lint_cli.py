@@ -34,15 +34,6 @@ def policy(body: str, name: str = "p") -> str:
     return HEAD.replace("NAME", name) + body.replace("ID", name)
 
 
-@pytest.fixture
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty project that the settings of no other reach, and a cache of its own."""
-    (tmp_path / ".git").mkdir()
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / ".cache"))
-    return tmp_path
-
-
 def codes(out: str) -> list[str]:
     return re.findall(r"\[(R[DMEH]\d{3})\]", out)
 

@@ -18,13 +18,6 @@ RULE = "  - {id: ID, match: {architectures: OursForCausalLM, labels.team: ID}, r
 SELECT = ["--select", "RE301,RH403,RH48"]
 
 
-@pytest.fixture
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    (tmp_path / ".git").mkdir()
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
 def rule(name: str = "a", comment: str = "") -> str:
     return RULE.replace("ID", name) + comment + "\n"
 
