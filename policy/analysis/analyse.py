@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from policy.analysis.conflicts import conflicts
-from policy.analysis.findings import Analysis, Conflict, NeverDecides
+from policy.analysis.findings import Analysis, Conflict, Cut, NeverDecides
 from policy.analysis.homes import Homes
 from policy.analysis.ranked import Ranked
 from policy.analysis.reach import never_decides
 from policy.analysis.search import Budget
+from policy.analysis.texts import TooManyTexts
+from policy.analysis.versions import Unsplittable
 from policy.engine.catalog import Catalog
 from policy.rules.policy_set import PolicySet
 

@@ -140,9 +140,7 @@ class VersionLine:
             self._literals[text] = len(self.samples)
             self.samples.append(text)
         self.full = (1 << len(self.samples)) - 1
-        self._aliases = [
-            (bisect_left(self._starts, v), bit) for t, bit in self._literals.items() for v in [literals[t]]
-        ]
+        self._aliases = [(bisect_left(self._starts, v), bit) for t, bit in self._literals.items() for v in [literals[t]]]
 
     def mask(self, specifier: str) -> int:
         """The pieces that `specifier`, one of those that the line was made for, contains."""

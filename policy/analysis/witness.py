@@ -13,7 +13,7 @@ from policy.analysis.space import OPAQUE, Axis, Space
 from policy.decision.decision import Decision
 from policy.decision.resolve import resolve
 from policy.facts.facts import ABSENT, Facts
-from policy.facts.fields import OPEN_MAPPINGS, field
+from policy.facts.fields import NO_DEFAULT, OPEN_MAPPINGS, field
 from policy.rules.match import unknown_facts
 from policy.rules.policy_set import PolicySet
 
