@@ -70,9 +70,9 @@ def policies(folder: Path) -> int:
     return size
 
 
-def seconds(command: Sequence[str], env: dict[str, str]) -> float:
+def seconds(command: Sequence[str], env: dict[str, str], folder: str) -> float:
     began = time.perf_counter()
-    done = subprocess.run(command, capture_output=True, text=True, check=False, env=env)
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=env, cwd=folder)
     took = time.perf_counter() - began
     if done.returncode:
         sys.exit(f"{command[0]} ended with {done.returncode}:\n{done.stdout[-2000:]}{done.stderr[-2000:]}")
@@ -93,8 +93,8 @@ def main() -> None:
         theirs = [sys.argv[1], "--schemafile", schema, *map(str, sorted(files.iterdir()))]
         cold, warm, other = [*ours, "--no-cache"], ours, theirs
         for command in (cold, warm, other):  # meet the disk, and fill the cache
-            seconds(command, env)
-        times = [[seconds(command, env) for command in (cold, warm, other)] for _ in range(pairs)]
+            seconds(command, env, folder)
+        times = [[seconds(command, env, folder) for command in (cold, warm, other)] for _ in range(pairs)]
     medians = [statistics.median(column) * 1000 for column in zip(*times, strict=True)]
     ratios = [statistics.median(t[2] / t[i] for t in times) for i in (0, 1)]
     print(

@@ -7,7 +7,6 @@ cache that cannot be written, or holds something else) is answered by looking an
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import json
 import os
 from collections.abc import Iterator, Sequence
@@ -57,6 +56,8 @@ class LintCache:
 
     def __init__(self, files: Sequence[RawFile], question: Sequence[object], catalog: str | None) -> None:
         """`question` is everything else that the answer depends on, in a form that JSON can write."""
+        import hashlib
+
         digest = hashlib.sha256(json.dumps(question).encode())
         for line in (*_tool(), *(_state(Path(catalog)) if catalog else ())):
             digest.update(line.encode("utf-8", "surrogateescape"))
