@@ -137,6 +137,10 @@ class Leaf:
         given = facts.value(self.path)
         return None if given is UNKNOWN else self._check(given)
 
+    def holds(self, given: Any) -> bool:
+        """Whether it holds for this value of its fact, which may be `ABSENT`."""
+        return self._check(given)
+
     def leaves(self) -> Iterator[Leaf]:
         yield self
 
