@@ -133,9 +133,10 @@ class Analysis(NamedTuple):
 
 
 class Difference(NamedTuple):
-    """Facts that get another decision, all decided by the same two: `old` and `new` are the witness's decisions.
+    """Facts that get another decision: `old` and `new` are the decisions for `witness`.
 
-    `old_by` and `new_by` are ids of rules, or None where no rule decides.
+    `old_by` and `new_by` are the ids of the first rules of highest weight that match before and after, None where
+    none does. Where only the operator's switch shows the difference, it overrules a `prefer`, and the decision says so.
     """
 
     old_by: str | None
@@ -146,5 +147,9 @@ class Difference(NamedTuple):
 
 
 class Differences(NamedTuple):
+    """`alike` are the ids of rules that changed in what they ask for where no deployment was found whose decision
+    changes with it: a `prefer` for V1 in releases that have nothing else."""
+
     found: tuple[Difference, ...] = ()
+    alike: tuple[tuple[str, ...], ...] = ()
     cut: tuple[Cut, ...] = ()
