@@ -9,7 +9,6 @@ import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
-from typing import Literal
 
 from packaging.version import Version
 
@@ -33,7 +32,7 @@ from policy.engine.release import EngineRelease, Runner, other
 from policy.environment import LAYERS, Environment, merge_layers
 from policy.facts.facts import Facts
 from policy.facts.fields import SWITCH
-from policy.rules.policy_set import PolicySet, Rule
+from policy.rules.policy_set import Enforce, PolicySet, Rule
 
 __all__ = ["Layers", "resolve"]
 
@@ -133,20 +132,18 @@ class _Question:
 
     def decide(self, facts: Facts) -> Decision:
         """Raises `Undecided` when an unknown fact stands in the way."""
-        required = self._matching("require", facts)
+        rules = self.policies.selection.candidates(facts)
+        required = _matching("require", rules, facts)
         if required:
             return self._clash(required) or self._require(required, facts)
         switch = read_switch(facts)
-        preferred = self._matching("prefer", facts)
+        preferred = _matching("prefer", rules, facts)
         if switch is not None and self.engine.switch != "none":
             return self._operator(switch, preferred, facts)
         if preferred:
             top = [rule for rule in preferred if rule.priority == preferred[0].priority]
             return self._clash(top) or self._prefer(top, facts)
         return self._own(facts)
-
-    def _matching(self, enforce: Literal["require", "prefer"], facts: Facts) -> list[Rule]:
-        return [r for r in self.policies.index[enforce].candidates(facts) if known(r.match, facts)]
 
     def _clash(self, rules: Sequence[Rule]) -> Decision | None:
         """An error decision that names two of `rules` that cannot both be followed, if there are any."""
@@ -353,6 +350,10 @@ class _Question:
 
     def _error(self, by: DecidedBy, *failures: Failure) -> Decision:
         return Decision("error", self.engine.release, None, by, errors=failures)
+
+
+def _matching(enforce: Enforce, rules: Sequence[Rule], facts: Facts) -> list[Rule]:
+    return [rule for rule in rules if rule.enforce == enforce and known(rule.match, facts)]
 
 
 def _by(rule: Rule) -> DecidedBy:

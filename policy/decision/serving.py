@@ -116,7 +116,7 @@ def _feature(gap: Gap, facts: Facts) -> str:
 
 def override(engine: EngineRelease, facts: Facts) -> Choice | None:
     """The rule by which the release decides whatever the switch says, if one matches."""
-    return next((choice for choice in engine.overrides if known(choice.match, facts)), None)
+    return next((c for c in engine.choices[0].candidates(facts) if known(c.match, facts)), None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +134,7 @@ def own_choice(engine: EngineRelease, facts: Facts) -> OwnChoice:
     forced = override(engine, facts)
     if forced is not None:
         return OwnChoice(forced.runner, forced.id, forced.reason, accident=False)
-    for choice in engine.choice:
+    for choice in engine.choices[1].candidates(facts):
         derived = derived_for(choice, engine, facts)
         if known(choice.match, derived):
             reason = _list_features(choice.reason, derived)

@@ -6,21 +6,26 @@ import functools
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from policy.document.diagnostic import DocumentError
 from policy.document.source import Document
 from policy.facts.facts import ABSENT, Facts
 from policy.facts.fields import Field
-from policy.rules.index import MatchIndex
 from policy.rules.match import Equal, Leaf, Match
 from policy.rules.read_match import MatchReader
+from policy.rules.selection import Selection
 
-__all__ = ["RUNNERS", "Choice", "EngineRelease", "Entries", "Gap", "Runner", "other", "worded"]
+if TYPE_CHECKING:
+    from policy.facts.reader import FactReader
+
+__all__ = ["DERIVED", "RUNNERS", "Choice", "EngineRelease", "Entries", "Gap", "Runner", "other", "worded"]
 
 Runner = Literal["v1", "v2"]
 RUNNERS: tuple[Runner, Runner] = ("v1", "v2")
 
+# The facts that words such as "speculative method '{speculative_config.method}'" quote.
+_PATHS = re.compile(r"\{([a-z0-9_.]+)\}")
 # Paths that only a release may match: the resolver works them out before it asks for the release's choice.
 DERIVED = {
     "default_v2_architecture": Field("default_v2_architecture", ("boolean",)),
@@ -105,9 +110,34 @@ class EngineRelease:
         return built
 
     @functools.cached_property
-    def gaps(self) -> Mapping[Runner, tuple[MatchIndex[Gap], MatchIndex[Gap]]]:
+    def reader(self) -> FactReader:
+        """Reads the facts that this release looks at, or quotes in its words."""
+        from policy.facts.reader import FactReader  # noqa: PLC0415  (one deployment alone does not need it)
+
+        asked = {leaf.path for match in self.matches() for leaf in match.leaves()}
+        return FactReader({*asked, *self.quoted})
+
+    def _read(self) -> FactReader:
+        return self.reader
+
+    @functools.cached_property
+    def quoted(self) -> tuple[str, ...]:
+        """The facts whose values appear in the release's words for features and refusals, sorted."""
+        gaps = [gap for r in RUNNERS for gap in (*self.unsupported[r], *self.refused[r])]
+        return tuple(sorted({path for gap in gaps for path in _PATHS.findall(gap.feature or "")}))
+
+    @functools.cached_property
+    def gaps(self) -> Mapping[Runner, tuple[Selection[Gap], Selection[Gap]]]:
         """Per runner, its unsupported features and its other refusals, for quick asking."""
-        return {r: (MatchIndex(self.unsupported[r]), MatchIndex(self.refused[r])) for r in RUNNERS}
+        return {
+            r: (Selection(self.unsupported[r], self._read), Selection(self.refused[r], self._read))
+            for r in RUNNERS
+        }
+
+    @functools.cached_property
+    def choices(self) -> tuple[Selection[Choice], Selection[Choice]]:
+        """What decides whatever the switch says, and the release's own choice, for quick asking."""
+        return Selection(self.overrides, self._read), Selection(self.choice, self._read)
 
     def matches(self) -> Iterator[Match]:
         """Every match of the release, to find the values that it can tell apart."""
@@ -134,7 +164,7 @@ def worded(template: str, facts: Facts) -> str:
         given = facts.value(found[1])
         return "None" if given is ABSENT else str(given)
 
-    return re.sub(r"\{([a-z0-9_.]+)\}", value, template)
+    return _PATHS.sub(value, template)
 
 
 def _choices(

@@ -6,7 +6,7 @@ import copy
 import functools
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any
+from typing import Any, TypeVar, cast
 
 from policy.document.diagnostic import Diagnostic, DocumentError
 from policy.document.schema import check
@@ -20,12 +20,15 @@ __all__ = [
     "Facts",
     "canonical_name",
     "check_unknown",
+    "derived_inputs",
     "facts_from_document",
     "merge_facts",
     "nest",
     "steps_to",
-    "touches",
 ]
+
+
+T = TypeVar("T")
 
 
 class _Absent:
@@ -53,7 +56,7 @@ class Facts:
     its config object is off, or `UNKNOWN`.
     """
 
-    __slots__ = ("_cache", "_document", "_given", "_given_unknown", "_implied")
+    __slots__ = ("_cache", "_document", "_given_unknown", "_implied", "_read")
 
     def __init__(self, document: Mapping[str, Any]) -> None:
         self._document = document
@@ -63,24 +66,14 @@ class Facts:
             path[:i] for path in self._given_unknown for i, letter in enumerate(path) if letter == "."
         )
         self._cache: dict[str, Any] = {}
-        self._given: frozenset[str] | None = None
+        self._read: dict[Any, Any] = {}
 
-    @property
-    def given(self) -> frozenset[str]:
-        """What the document says something of, in the words of `touches`."""
-        if self._given is None:
-            found: set[str] = set()
-            for head, value in self._document.items():
-                found.add(head)
-                if isinstance(value, dict) and head not in OPEN_MAPPINGS and not _is_off_by_default(head):
-                    found.update(f"{head}.{name}" for name in value)
-                else:
-                    found.add(f"{head}.*")
-            for path in self._given_unknown:
-                steps = path.split(".")
-                found.update((steps[0], ".".join(steps[:2]), f"{steps[0]}.*"))
-            self._given = frozenset(found)
-        return self._given
+    def once(self, reader: Callable[[Facts], T]) -> T:
+        """What `reader` makes of these facts, worked out once."""
+        found = self._read.get(reader)
+        if found is None:
+            found = self._read[reader] = reader(self)
+        return cast("T", found)
 
     @property
     def env(self) -> dict[str, str]:
@@ -105,7 +98,7 @@ class Facts:
         result = Facts(self._document)
         result._cache.update(self._cache)
         result._cache.update(values)
-        result._given = self._given
+        result._read = self._read
         return result
 
     def unknown_inputs(self, path: str) -> tuple[str, ...]:
@@ -229,24 +222,9 @@ _DERIVED: dict[str, tuple[Callable[[Facts], Any], tuple[str, ...]]] = {
 }
 
 
-@functools.cache
-def touches(path: str) -> frozenset[str]:
-    """What a document must say something of (see `Facts.given`) for the value at `path` to be another than for `{}`.
-
-    A field below an object that is off by default changes with the object; one below an object that vLLM always
-    builds changes only when it is given itself.
-    """
-    found: set[str] = set()
-    for input_ in (path, *_DERIVED[path][1]) if path in _DERIVED else (path,):
-        head, _, rest = input_.partition(".")
-        found.update((f"{head}.{rest.partition('.')[0]}", f"{head}.*") if rest else (head,))
-    return frozenset(found)
-
-
-@functools.cache
-def _is_off_by_default(head: str) -> bool:
-    known = field(head)
-    return known is not None and known.default is None
+def derived_inputs(path: str) -> tuple[str, ...]:
+    """The facts from which the one at `path` derives where the document does not give it itself."""
+    return _DERIVED[path][1] if path in _DERIVED else ()
 
 
 def nest(entries: Mapping[str, Any]) -> dict[str, Any]:

@@ -138,7 +138,7 @@ class Leaf:
         return None if given is UNKNOWN else self._check(given)
 
     def holds(self, given: Any) -> bool:
-        """Whether it holds for this value of its fact, which may be `ABSENT`."""
+        """Whether one of the tests holds for a value that is known, or absent."""
         return self._check(given)
 
     def leaves(self) -> Iterator[Leaf]:
@@ -275,10 +275,15 @@ def _specifiers(text: str) -> SpecifierSet:
     return SpecifierSet(text)
 
 
+@functools.lru_cache(maxsize=4096)
+def _version(text: str) -> Version:
+    return Version(text)
+
+
 @functools.lru_cache(maxsize=65536)
 def _contains(specifier: str, version: str) -> bool:
     try:
-        return _specifiers(specifier).contains(Version(version), prereleases=True)
+        return _specifiers(specifier).contains(_version(version), prereleases=True)
     except InvalidVersion:
         return False
 

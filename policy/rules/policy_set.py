@@ -15,9 +15,9 @@ from policy.document.source import Document, parse, read_source
 from policy.environment import same_variable
 from policy.facts.fields import SWITCH
 from policy.rules.files import policies_below
-from policy.rules.index import MatchIndex
 from policy.rules.match import Match
 from policy.rules.read_match import MatchReader
+from policy.rules.selection import Selection
 
 __all__ = [
     "Enforce",
@@ -101,12 +101,9 @@ class PolicySet:
     env: Mapping[str, str] = field(default_factory=dict)
 
     @functools.cached_property
-    def index(self) -> Mapping[Enforce, MatchIndex[Rule]]:
-        """The rules of each rank, for quick asking."""
-        return {
-            "require": MatchIndex(r for r in self.rules if r.enforce == "require"),
-            "prefer": MatchIndex(r for r in self.rules if r.enforce == "prefer"),
-        }
+    def selection(self) -> Selection[Rule]:
+        """The rules, for quick asking."""
+        return Selection(self.rules)
 
     def matches(self) -> Iterator[Match]:
         return (rule.match for rule in self.rules)

@@ -8,15 +8,17 @@ from datetime import date
 from typing import Any
 
 from policy.decision import Decision, Failure
-from policy.decision import resolve as decide
-from policy.engine import Catalog, EngineRelease
-from policy.facts.facts import Facts
+from policy.decision.resolver import Resolver
+from policy.engine import Catalog
 from policy.input_error import InputError
 from policy.rules.policy_set import PolicySet
 from runnerctl.cli.exits import ExitCode, UsageError, exit_code_of
 from runnerctl.cli.lines import Line, read_lines
 
 __all__ = ["run_batch"]
+
+# Texts of decisions that are kept, with the decisions that they are of.
+MOST_TEXTS = 20_000
 
 
 def run_batch(
@@ -32,59 +34,51 @@ def run_batch(
 
     The exit code is that of the worst line: a bad line, then an error, then an undetermined decision.
     """
-    batch = _Batch(policies, catalog, vllm, assume, strict_env=strict_env)
+    resolver = Resolver(policies, catalog, assume=assume, strict_env=strict_env, today=date.today())
+    batch = _Batch(resolver, vllm)
     seen: set[ExitCode] = set()
     for line in read_lines(name):
         code, answer = batch.answer(line)
         seen.add(code)
-        sys.stdout.write(json.dumps(answer) + "\n")
+        sys.stdout.write(answer)
     if not seen:
         raise UsageError(f"{name}: nothing to resolve: no line")
     return next(c for c in (ExitCode.INVALID, ExitCode.NO, ExitCode.UNDETERMINED, ExitCode.OK) if c in seen)
 
 
 class _Batch:
-    """Answers lines; finds each release once."""
+    """Answers lines; deployments with the same decision share its text."""
 
-    def __init__(
-        self, policies: PolicySet, catalog: Catalog, vllm: str | None, assume: str | None, *, strict_env: bool
-    ) -> None:
-        self.policies = policies
-        self.catalog = catalog
-        self.vllm = vllm
-        self.assume = assume
-        self.strict_env = strict_env
-        self.today = date.today()
-        self.engines: dict[str | None, tuple[Any, tuple[str, ...]]] = {}
+    def __init__(self, resolver: Resolver, vllm: str | None) -> None:
+        self._resolver = resolver
+        self._vllm = vllm
+        self._texts: dict[int, tuple[Decision, str]] = {}
 
-    def answer(self, line: Line) -> tuple[ExitCode, dict[str, Any]]:
+    def answer(self, line: Line) -> tuple[ExitCode, str]:
+        """The exit code for a line, and its answer as a line of JSON."""
         try:
-            decision = self.bad(line.problem) if line.facts is None else self.decide(line.facts)
-            code = ExitCode.INVALID if line.facts is None else exit_code_of(decision.status)
+            if line.facts is None:
+                return ExitCode.INVALID, _text(line.id, _tail(_bad(line.problem)))
+            facts = line.facts if "vllm" in line.facts else {**line.facts, "vllm": self._vllm}
+            decision = self._resolver.decide(facts)
         except InputError as error:  # a release that is no version
-            decision, code = self.bad(f"line {line.number}: {error}"), ExitCode.INVALID
-        return code, {"id": line.id, **decision.as_json()}
+            return ExitCode.INVALID, _text(line.id, _tail(_bad(f"line {line.number}: {error}")))
+        known = self._texts.get(id(decision))
+        if known is None:
+            if len(self._texts) >= MOST_TEXTS:
+                self._texts.clear()
+            known = self._texts[id(decision)] = (decision, _tail(decision))
+        return exit_code_of(decision.status), _text(line.id, known[1])
 
-    def bad(self, problem: str | None) -> Decision:
-        return Decision("error", None, errors=(Failure("invalid-line", problem or ""),))
 
-    def decide(self, facts: dict[str, Any]) -> Decision:
-        version = facts.get("vllm", self.vllm)
-        engine, names = self.engine(version)
-        return decide(
-            self.policies,
-            engine,
-            Facts({**facts, "vllm": version}),
-            names=names,
-            strict_env=self.strict_env,
-            today=self.today,
-        )
+def _bad(problem: str | None) -> Decision:
+    return Decision("error", None, errors=(Failure("invalid-line", problem or ""),))
 
-    def engine(self, version: str | None) -> tuple[Any, tuple[str, ...]]:
-        if version not in self.engines:
-            engine = None if version is None else self.catalog.find(version, self.assume)
-            names: tuple[str, ...] = ()
-            if self.policies.rules and isinstance(engine, EngineRelease):
-                names = self.catalog.architecture_names(engine.release)
-            self.engines[version] = (engine, names)
-        return self.engines[version]
+
+def _tail(decision: Decision) -> str:
+    return json.dumps(decision.as_json())[1:]
+
+
+def _text(id_: Any, tail: str) -> str:
+    shown = str(id_) if id_.__class__ is int else json.dumps(id_)
+    return f'{{"id": {shown}, {tail}\n'

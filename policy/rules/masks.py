@@ -1,0 +1,155 @@
+"""Rows as bits, and tables from the values of facts to the rows that they do not exclude."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any, Generic, NamedTuple
+
+from policy.facts.facts import UNKNOWN, Facts
+from policy.facts.reader import FactReader
+from policy.facts.shape import Shape
+from policy.rules.rows import Row, Term
+from policy.rules.selection import Item
+
+__all__ = ["MOST_ENTRIES", "Bucket", "Candidates", "Program", "Table"]
+
+# Entries of a table before it is forgotten: they are values that deployments gave.
+MOST_ENTRIES = 20_000
+
+
+class Candidates(Generic[Item]):
+    """Items that single facts do not exclude, by their numbers; the `settled` ones hold."""
+
+    __slots__ = ("_asked", "_numbers", "items")
+
+    def __init__(self, items: Mapping[int, Item], settled: Collection[int]) -> None:
+        self.items = tuple(items.values())
+        self._numbers = tuple(items)
+        self._asked = tuple((n, item.match) for n, item in items.items() if n not in settled)
+
+    @property
+    def all_settled(self) -> bool:
+        return not self._asked
+
+    def holding(self, facts: Facts) -> tuple[int, ...] | None:
+        """The numbers of those that hold; None where that is unknown of one."""
+        if not self._asked:
+            return self._numbers
+        values = {number: match.value(facts) for number, match in self._asked}
+        if None in values.values():
+            return None
+        return tuple(number for number in self._numbers if values.get(number, True))
+
+
+class Program(NamedTuple, Generic[Item]):
+    """What is left to ask of documents of one shape: the rows that its keys leave, and the tables of its values."""
+
+    mask: int
+    open: int
+    steps: tuple[tuple[int, Table], ...]
+    answers: dict[int, tuple[Item, ...]]
+    bucket: Bucket[Item]
+
+
+class Bucket(Generic[Item]):
+    """Rows that share their key facts: a bit for each, and for every other fact a table of masks."""
+
+    def __init__(self, rows: Sequence[Row[Item]], done: set[str], defaults: Mapping[str, Any]) -> None:
+        self._rows = rows
+        self._everything = (1 << len(rows)) - 1
+        self._open = sum(1 << place for place, row in enumerate(rows) if not row.whole)
+        asked: dict[str, dict[int, tuple[Term, ...]]] = {}
+        for place, row in enumerate(rows):
+            for path, terms in row.asked().items():
+                if path not in done:
+                    asked.setdefault(path, {})[1 << place] = terms
+        self._tables = {
+            path: Table(path, self._everything, asked[path], defaults[path]) for path in sorted(asked)
+        }
+        self._rest: dict[tuple[str, ...], tuple[int, int]] = {}
+        self._answers: dict[tuple[int, int], Candidates[Item]] = {}
+
+    def candidates(self, flat: Mapping[str, Any], facts: Facts) -> Candidates[Item]:
+        given = tuple(flat)
+        rest = self._rest.get(given)
+        mask, open_ = self._not_given(given) if rest is None else rest
+        tables = self._tables
+        for path, value in flat.items():
+            table = tables.get(path)
+            if table is not None:
+                kept = table.get(value)
+                mask &= table.fill(value, facts) if kept is None else kept
+                if value is UNKNOWN:
+                    open_ |= table.asking
+        return self.answer(mask, open_)
+
+    def program(self, shape: Shape, reader: FactReader) -> Program[Item]:
+        """What is left to ask of documents of a shape, whose key facts are this bucket's."""
+        places = {path: place for place, path in enumerate(shape.paths)}
+        given = shape.example.once(reader)
+        mask, open_ = self._everything, self._open
+        steps = []
+        for path, table in self._tables.items():
+            if path in places:
+                steps.append((places[path], table))
+                continue
+            fact = shape.example.value(path) if path in given else table.default
+            mask &= table.find(fact)
+            open_ |= table.asking if fact is UNKNOWN else 0
+        # The fact that most rows ask for may end the search soonest.
+        steps.sort(key=lambda step: -step[1].asking.bit_count())
+        return Program(mask, open_, tuple(steps), {}, self)
+
+    def _not_given(self, given: tuple[str, ...]) -> tuple[int, int]:
+        """The items that the defaults of all facts but the given ones leave, and those that stay open."""
+        mask, open_ = self._everything, self._open
+        for path, table in self._tables.items():
+            if path not in given:
+                mask &= table.by_default
+                if table.default is UNKNOWN:
+                    open_ |= table.asking
+        if len(self._rest) >= MOST_ENTRIES:
+            self._rest.clear()
+        self._rest[given] = (mask, open_)
+        return mask, open_
+
+    def answer(self, mask: int, open_: int) -> Candidates[Item]:
+        """The items of the rows in `mask`; those in `open_` are not settled by single facts."""
+        found = self._answers.get((mask, open_))
+        if found is not None:
+            return found
+        if len(self._answers) >= MOST_ENTRIES:
+            self._answers.clear()
+        left = [(row, not open_ >> place & 1) for place, row in enumerate(self._rows) if mask >> place & 1]
+        items = {row.number: row.item for row, _ in left}
+        settled = {row.number for row, closed in left if closed}
+        found = self._answers[mask, open_] = Candidates(items, settled)
+        return found
+
+
+class Table(dict[Any, int]):
+    """From the hashable form of one fact to the items that it does not exclude; filled as values come."""
+
+    def __init__(
+        self, path: str, everything: int, asked: Mapping[int, tuple[Term, ...]], default: object
+    ) -> None:
+        self._path = path
+        self._everything = everything
+        self._asked = asked
+        self.asking = sum(asked)
+        self.default = default
+        self.by_default = self.find(default)
+
+    def fill(self, value: Any, facts: Facts) -> int:
+        if len(self) >= MOST_ENTRIES:
+            self.clear()
+        self[value] = mask = self.find(facts.value(self._path))
+        return mask
+
+    def find(self, fact: Any) -> int:
+        """The items that a fact does not exclude; one that is unknown excludes none."""
+        if fact is UNKNOWN:
+            return self._everything
+        return self._everything & ~self.asking | sum(
+            bit for bit, terms in self._asked.items() if all(t.holds(fact) for t in terms)
+        )
