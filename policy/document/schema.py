@@ -17,7 +17,32 @@ from policy.document.source import Document, plain_scalar
 __all__ = ["API_VERSION", "SCHEMAS", "check", "load_schema", "raw_scalar", "schema_folder"]
 
 API_VERSION = "runnerctl/v1"
-SCHEMAS = ("policy", "facts", "decision", "compiled-policy", "engine-release", "upgrade")
+SCHEMAS = (
+    "policy",
+    "policy-test",
+    "facts",
+    "decision",
+    "compiled-policy",
+    "engine-release",
+    "upgrade",
+    "test-report",
+)
+
+# What else a file may be that is given where a document of another kind is wanted: what it is, and who reads it.
+_OTHER_KINDS = {
+    ("policy", "CompiledPolicy"): (
+        "this is a compiled policy, and a policy is wanted",
+        "the guard reads it: RUNNERCTL_COMPILED_POLICY",
+    ),
+    ("policy", "RunnerPolicyTest"): (
+        "this is a test file, and a policy is wanted",
+        "`runnerctl test` reads it; in a folder it is named `*_test.yaml`",
+    ),
+    ("policy-test", "RunnerPolicy"): (
+        "this is a policy, and a test file is wanted",
+        "only test files are named `*_test.yaml`; they have `kind: RunnerPolicyTest`",
+    ),
+}
 
 _TYPES = {
     "string": "a string",
@@ -59,12 +84,10 @@ def check(document: Document, name: str) -> None:
         raise DocumentError(
             [Diagnostic(location, "wrong-type", message, "it begins with `apiVersion: runnerctl/v1`")]
         )
-    if name == "policy" and document.data.get("kind") == "CompiledPolicy":
-        location = document.locate(["kind"])
-        message = "this is a compiled policy, and a policy is wanted"
-        raise DocumentError(
-            [Diagnostic(location, "wrong-kind", message, "the guard reads it: RUNNERCTL_COMPILED_POLICY")]
-        )
+    kind = document.data.get("kind")
+    if isinstance(kind, str) and (name, kind) in _OTHER_KINDS:
+        message, help_ = _OTHER_KINDS[name, kind]
+        raise DocumentError([Diagnostic(document.locate(["kind"]), "wrong-kind", message, help_)])
     validator = _validator(name)
     if validator.is_valid(document.data):  # a tenth of what listing no errors costs
         return

@@ -88,6 +88,15 @@ class Document:
             marks.merge(node)
         return Document(self.source, data, marks)
 
+    def below(self, path: Sequence[str | int]) -> Document:
+        """The part at `path` as a document of its own, each value still knowing its place. `path` must exist."""
+        data, marks = self.data, self.marks
+        for step in path:
+            data = data[step]
+            child = marks.child(step)
+            marks = marks if child is None else child[1]
+        return Document(self.source, data, marks)
+
     def locate(self, path: Sequence[str | int], *, key: bool = False) -> Location:
         """Where the node at `path` stands; with `key`, where its key does. The nearest parent if it is absent."""
         if not self.source.text:
