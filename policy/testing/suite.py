@@ -24,7 +24,7 @@ from policy.rules.policy_set import (
     read_policy,
 )
 
-__all__ = ["Suite", "load_suites"]
+__all__ = ["Suite", "load_suites", "test_files"]
 
 TEST_KIND = "RunnerPolicyTest"
 SUFFIXES = (".yaml", ".yml")
@@ -58,6 +58,11 @@ def load_suites(paths: Sequence[str | Path], *, together: bool = False) -> list[
     return suites
 
 
+def test_files(folder: Path) -> list[Path]:
+    """Every `*_test.yaml` and `*_test.yml` below a folder, sorted."""
+    return sorted(p for suffix in SUFFIXES for p in folder.rglob(f"*_test{suffix}") if p.is_file())
+
+
 class _Loading:
     """Reads each file once, whatever names it, and collects what is wrong."""
 
@@ -80,7 +85,7 @@ class _Loading:
         if not os.fspath(given):
             yield from self._policy_paths(given, ())  # which refuses it
         elif path.is_dir():
-            tests = sorted(p for suffix in SUFFIXES for p in path.rglob(f"*_test{suffix}") if p.is_file())
+            tests = test_files(path)
             yield from self._policy_paths(given, tests)
             yield from tests
         else:

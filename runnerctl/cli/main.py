@@ -21,6 +21,7 @@ VERBS = {
     "resolve": "runnerctl.cli.resolve:resolve",
     "compile": "runnerctl.cli.compile:compile_",
     "test": "runnerctl.cli.test:test",
+    "fmt": "runnerctl.cli.fmt:fmt",
     "launch": "runnerctl.cli.launch:launch",
     "attest": "runnerctl.cli.attest:attest",
     "upgrade": "runnerctl.cli.upgrade:upgrade",
