@@ -44,14 +44,12 @@ def _rule(rule: Mapping[str, Any], priorities: set[int]) -> Iterator[Change]:
     yield from inside(rule, "match", match_changes(rule["match"]))
     for runner in RUNNERS:
         if runner != rule["runner"]:
-            yield Change(
-                ("runner",), f"`runner: {rule['runner']}` becomes `{runner}`", {**rule, "runner": runner}
-            )
+            yield Change(("runner",), f"`{rule['runner']}` becomes `{runner}`", {**rule, "runner": runner})
     enforce = "require" if _is_preference(rule) else "prefer"
     yield Change(("enforce",), f"it becomes a `{enforce}`", {**rule, "enforce": enforce})
     if _is_preference(rule) and "priority" in rule:
         for priority in _priorities(rule["priority"], priorities):
-            said = f"`priority: {rule['priority']}` becomes `{priority}`"
+            said = f"`{rule['priority']}` becomes `{priority}`"
             yield Change(("priority",), said, {**rule, "priority": priority})
     if "expires" in rule:
         yield from _expires(rule)
@@ -76,14 +74,14 @@ def _priorities(own: int, others: set[int]) -> Iterator[int]:
 
 
 def _expires(rule: Mapping[str, Any]) -> Iterator[Change]:
-    yield Change(("expires",), "`expires` is taken away", without(rule, "expires"))
+    yield Change(("expires",), "it is taken away", without(rule, "expires"))
     day = date.fromisoformat(rule["expires"])
     for step in (-1, 1):
         other = (day + timedelta(days=step)).isoformat()
-        yield Change(("expires",), f"`expires: {day}` becomes `{other}`", {**rule, "expires": other})
+        yield Change(("expires",), f"`{day}` becomes `{other}`", {**rule, "expires": other})
 
 
 def _env(env: Mapping[str, str]) -> Iterator[Change]:
     for name, value in env.items():
-        yield Change((name,), f"`{name}` is taken away", without(env, name))
-        yield Change((name,), f"`{name}` gets another value", {**env, name: f"{value}-other"})
+        yield Change((name,), "it is taken away", without(env, name))
+        yield Change((name,), "it gets another value", {**env, name: f"{value}-other"})

@@ -22,6 +22,7 @@ VERBS = {
     "compile": "runnerctl.cli.compile:compile_",
     "test": "runnerctl.cli.test:test",
     "fmt": "runnerctl.cli.fmt:fmt",
+    "init": "runnerctl.cli.init:init",
     "launch": "runnerctl.cli.launch:launch",
     "attest": "runnerctl.cli.attest:attest",
     "upgrade": "runnerctl.cli.upgrade:upgrade",

@@ -183,8 +183,8 @@ POLICIES = {
         "rules: [{id: a, match: {}, runner: v1}]}",
         [
             "rules.0: rule `a` is taken away",
-            "rules.0.runner: `runner: v1` becomes `v2`",
-            "rules.0.runner: `runner: v1` becomes `engine`",
+            "rules.0.runner: `v1` becomes `v2`",
+            "rules.0.runner: `v1` becomes `engine`",
             "rules.0.enforce: it becomes a `require`",
         ],
     ),
@@ -192,14 +192,14 @@ POLICIES = {
         "rules: [{id: a, match: {}, runner: engine, enforce: require, priority: 3}]}",
         [
             "rules.0: rule `a` is taken away",
-            "rules.0.runner: `runner: engine` becomes `v1`",
-            "rules.0.runner: `runner: engine` becomes `v2`",
+            "rules.0.runner: `engine` becomes `v1`",
+            "rules.0.runner: `engine` becomes `v2`",
             "rules.0.enforce: it becomes a `prefer`",
         ],
     ),
     "variables": (
         "env: {A: b}, rules: []}",
-        ["env.A: `A` is taken away", "env.A: `A` gets another value"],
+        ["env.A: it is taken away", "env.A: it gets another value"],
     ),
 }
 
