@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from runnerctl.cli.completion import releases
 from runnerctl.cli.exits import UsageError
 
 DEFAULT = "configs/policy.yaml"
@@ -33,7 +34,9 @@ def init(
     ] = DEFAULT,
     name: Annotated[str | None, typer.Option(help="The policy's name.")] = None,
     owner: Annotated[str | None, typer.Option(help="The team that answers for it.")] = None,
-    release: Annotated[str | None, typer.Option(help="The vLLM release that you run.")] = None,
+    release: Annotated[
+        str | None, typer.Option(help="The vLLM release that you run.", autocompletion=releases)
+    ] = None,
     architecture: Annotated[
         list[str] | None,
         typer.Option(help="Whom the rule is about; a name or a glob, repeatable. Without any: every model."),

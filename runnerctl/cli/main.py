@@ -60,6 +60,10 @@ def application(arguments: Sequence[str] = ()) -> typer.Typer:
         rich_markup_mode=None,  # rich costs 40 ms at every start
     )
     app.callback()(_options)
+    if not arguments and "_RUNNERCTL_COMPLETE" in os.environ:
+        from runnerctl.cli.completion import verb_in_progress
+
+        arguments = verb_in_progress(os.environ)
     wanted = arguments[:1] if arguments and arguments[0] in VERBS else VERBS
     for name in wanted:
         module, _, attribute = VERBS[name].partition(":")

@@ -17,7 +17,7 @@ jobs:
     steps:
       - uses: actions/checkout@v4
         with: {persist-credentials: false}
-      - uses: OWNER/runnerctl@v1  # the repository that holds runnerctl
+      - uses: OWNER/runnerctl@VERSION  # the repository that holds runnerctl, and a tag or a commit of it
         with:
           paths: configs
 """
@@ -43,7 +43,7 @@ PRE_COMMIT = """\
 # .pre-commit-config.yaml
 repos:
   - repo: https://github.com/OWNER/runnerctl  # the repository that holds runnerctl
-    rev: v1
+    rev: VERSION  # a tag of it
     hooks:
       - id: runnerctl-fmt
       - id: runnerctl-lint
