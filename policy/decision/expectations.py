@@ -8,7 +8,7 @@ from datetime import date
 from typing import Any
 
 from policy.decision.decision import Decision
-from policy.decision.resolve import resolve
+from policy.decision.resolve import decide, resolve
 from policy.engine.catalog import Catalog, UnknownRelease
 from policy.engine.release import EngineRelease
 from policy.environment import shown
@@ -30,14 +30,11 @@ class Question:
     def decide(self, policies: PolicySet) -> Decision:
         """What `resolve` answers under `policies`. Without `today` no rule has expired: a test does not rot."""
         test = self.test
+        today = date.fromisoformat(test.today) if test.today else None
+        if "warnings" not in test.expect:  # only they tell of architectures beyond the deployment's own
+            return decide(policies, self.engine, self.facts, strict_env=test.strict_env, today=today)
         return resolve(
-            policies,
-            self.engine,
-            self.facts,
-            # Only warnings tell of architectures beyond the deployment's own.
-            names=self.names if "warnings" in test.expect else (),
-            strict_env=test.strict_env,
-            today=date.fromisoformat(test.today) if test.today else None,
+            policies, self.engine, self.facts, names=self.names, strict_env=test.strict_env, today=today
         )
 
 

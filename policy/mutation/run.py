@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from policy.decision.expectations import Question, unmet
+from policy.decision.expectations import unmet
 from policy.document.diagnostic import DocumentError, Location
 from policy.document.schema import check
 from policy.document.source import Document, Source, parse
@@ -86,19 +87,25 @@ def mutate(asked: Sequence[Asked], findings: Findings | None = None) -> Mutation
 def _of_file(file: PolicyFile, asked: Sequence[Asked], findings: Findings | None) -> Iterator[Mutant]:
     document = parse(Source(file.source, file.text))
     before = frozenset(findings(document)) if findings else frozenset()
-    for change in policy_changes(document.data):
-        changed = _changed_file(file, document.data, change)
-        if changed is None:
-            continue
-        index = change.path[1] if change.path[0] == "rules" else None
-        old = file.rules[index] if isinstance(index, int) else None
-        noticed = _noticing_test(file, changed, old, asked)
-        if noticed is None and findings is not None:
-            now = Document(document.source, change.value, document.marks)
-            noticed = "lint" if set(findings(now)) - before else None
-        steps = change.path if old is None else change.path[2:]
-        location = document.locate(change.path, key=True)
-        yield Mutant(location, old.id if old else None, _dotted(steps), change.said, noticed)
+    for index, changes in itertools.groupby(policy_changes(document.data), _rule_index):
+        old = None if index is None else file.rules[index]
+        held = None if old is None else [(one, old.match.value(one.question.facts)) for one in asked]
+        for change in changes:
+            changed = _changed_file(file, document.data, change)
+            if changed is None:
+                continue
+            telling = asked if old is None or held is None else _telling(old, changed, held)
+            noticed = _noticing_test(file, changed, telling)
+            if noticed is None and findings is not None:
+                now = Document(document.source, change.value, document.marks)
+                noticed = "lint" if set(findings(now)) - before else None
+            steps = change.path if old is None else change.path[2:]
+            location = document.locate(change.path, key=True)
+            yield Mutant(location, old.id if old else None, _dotted(steps), change.said, noticed)
+
+
+def _rule_index(change: Change) -> int | None:
+    return int(change.path[1]) if change.path[0] == "rules" else None
 
 
 def _dotted(steps: Sequence[str | int]) -> str:
@@ -137,15 +144,24 @@ def _read_rule(old: Rule, entry: Mapping[str, Any]) -> Rule | None:
     return rule_from_data(entry, match, old.policy, old.location)
 
 
-def _noticing_test(
-    file: PolicyFile, changed: PolicyFile, old: Rule | None, asked: Iterable[Asked]
-) -> str | None:
+def _telling(old: Rule, changed: PolicyFile, held: Iterable[tuple[Asked, bool | None]]) -> Iterator[Asked]:
+    """The tests whose decision may change. A rule that does not match before and after has no part in it."""
+    new = next((rule for rule in changed.rules if rule.id == old.id), None)
+    for one, before in held:
+        question = one.question
+        if "warnings" in question.test.expect:
+            yield one  # warnings may tell of architectures that the test does not name
+        elif new is None or new.match is old.match:
+            if before is not False:
+                yield one
+        elif before is None or new.match.value(question.facts) is not before:
+            yield one
+
+
+def _noticing_test(file: PolicyFile, changed: PolicyFile, asked: Iterable[Asked]) -> str | None:
     """The place of the first test that fails for the changed policy."""
-    new = next((r for r in changed.rules if old is not None and r.id == old.id), None)
     sets: dict[int, PolicySet] = {}
     for one in asked:
-        if not _could_tell(old, new, one.question):
-            continue
         suite = one.suite.policies
         if id(suite) not in sets:
             try:
@@ -156,16 +172,3 @@ def _noticing_test(
         if any(unmet(decision, one.question.test.expect)):
             return one.question.test.location
     return None
-
-
-def _could_tell(old: Rule | None, new: Rule | None, question: Question) -> bool:
-    """Whether the decision of a test may change: a rule that does not match before and after has no part in it."""
-    if old is None or "warnings" in question.test.expect:
-        return True  # warnings may tell of architectures that the test does not name
-    before = old.match.value(question.facts)
-    if new is None:
-        return before is not False
-    if new.match is old.match:
-        return before is not False
-    after = new.match.value(question.facts)
-    return before is not after or before is None
