@@ -17,7 +17,33 @@ from policy.document.source import Document, plain_scalar
 __all__ = ["API_VERSION", "SCHEMAS", "check", "load_schema", "mistakes", "raw_scalar", "schema_folder"]
 
 API_VERSION = "runnerctl/v1"
-SCHEMAS = ("policy", "facts", "decision", "compiled-policy", "engine-release", "upgrade", "lint")
+SCHEMAS = (
+    "policy",
+    "policy-test",
+    "facts",
+    "decision",
+    "compiled-policy",
+    "engine-release",
+    "upgrade",
+    "test-report",
+    "lint",
+)
+
+# What else a file may be that is given where a document of another kind is wanted: what it is, and who reads it.
+_OTHER_KINDS = {
+    ("policy", "CompiledPolicy"): (
+        "this is a compiled policy, and a policy is wanted",
+        "the guard reads it: RUNNERCTL_COMPILED_POLICY",
+    ),
+    ("policy", "RunnerPolicyTest"): (
+        "this is a test file, and a policy is wanted",
+        "`runnerctl test` reads it; in a folder it is named `*_test.yaml`",
+    ),
+    ("policy-test", "RunnerPolicy"): (
+        "this is a policy, and a test file is wanted",
+        "only test files are named `*_test.yaml`; they have `kind: RunnerPolicyTest`",
+    ),
+}
 
 _TYPES = {
     "string": "a string",
@@ -65,9 +91,9 @@ def mistakes(document: Document, name: str) -> Iterator[tuple[Sequence[str | int
         help_ = "it begins with `apiVersion: runnerctl/v1`"
         yield (), Diagnostic(document.locate(()), "wrong-type", message, help_)
         return
-    if name == "policy" and document.data.get("kind") == "CompiledPolicy":
-        message = "this is a compiled policy, and a policy is wanted"
-        help_ = "the guard reads it: RUNNERCTL_COMPILED_POLICY"
+    kind = document.data.get("kind")
+    if isinstance(kind, str) and (name, kind) in _OTHER_KINDS:
+        message, help_ = _OTHER_KINDS[name, kind]
         yield (), Diagnostic(document.locate(["kind"]), "wrong-kind", message, help_)
         return
     validator = _validator(name)

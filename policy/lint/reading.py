@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import PurePath
 from typing import Any
 
 from policy.document.diagnostic import Diagnostic, DocumentError
@@ -51,21 +53,25 @@ def read(sources: Iterable[Source]) -> Read:
 
 
 def _policy(text: PolicyText, found: list[Diagnostic]) -> PolicyFile | None:
-    """Fill `text` with what is sound in it, and `found` with what is not."""
+    """Fill `text` with what is sound in it, and `found` with what is not. None where there is no policy in it."""
     document = text.document
+    tests_only = _is_test_file(document)
     unsound: set[tuple[str | int, ...]] = set()
-    for path, diagnostic in mistakes(document, "policy"):
+    for path, diagnostic in mistakes(document, "policy-test" if tests_only else "policy"):
         found.append(diagnostic)
         unsound.add(tuple(path[:2]))
     data = document.data
-    if not isinstance(data, Mapping) or not isinstance(data.get("rules"), list) or ("rules",) in unsound:
-        return None
-    if ("apiVersion",) in unsound or ("kind",) in unsound:
+    if not isinstance(data, Mapping) or ("apiVersion",) in unsound or ("kind",) in unsound:
         return None  # another kind of document: its rules mean something else
-    sound = [i for i in range(len(data["rules"])) if ("rules", i) not in unsound]
-    text.written = frozenset(_ids(data["rules"], "id"))
     text.expected = frozenset(_ids(data.get("tests"), "expect", "rule"))
     text.tests = tuple(_tests(text, unsound, found))
+    if tests_only:
+        text.about = _about(document)
+        return None
+    if not isinstance(data.get("rules"), list) or ("rules",) in unsound:
+        return None
+    text.written = frozenset(_ids(data["rules"], "id"))
+    sound = [i for i in range(len(data["rules"])) if ("rules", i) not in unsound]
     policy, meant = read_parts(_pruned(document, unsound), sound)
     found.extend(meant)
     wrong = [(d.location.line, d.location.column) for d in meant]
@@ -76,6 +82,20 @@ def _policy(text: PolicyText, found: list[Diagnostic]) -> PolicyFile | None:
         for i, rule in zip(sound, policy.rules, strict=True)
     )
     return policy
+
+
+def _is_test_file(document: Document) -> bool:
+    """By its kind; by its name where the kind is wrong, so that the message is about what was meant."""
+    kind = document.data.get("kind") if isinstance(document.data, Mapping) else None
+    return kind == "RunnerPolicyTest" or PurePath(document.source.name).stem.endswith("_test")
+
+
+def _about(document: Document) -> tuple[str, ...]:
+    """The files and folders that a test file is about: those that it names, or its folder."""
+    here = os.path.dirname(document.source.name)  # noqa: PTH120  (as the user writes it, not as it resolves)
+    named = document.data.get("policies", ["."])
+    listed = named if isinstance(named, list) else []
+    return tuple(os.path.normpath(os.path.join(here, name)) for name in listed if isinstance(name, str))  # noqa: PTH118
 
 
 def _ids(entries: Any, *way: str) -> Iterator[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import os
 from collections.abc import Mapping, Sequence
 from datetime import date
 from typing import TYPE_CHECKING
@@ -61,6 +62,14 @@ class Subject:
     def expected(self) -> frozenset[str]:
         """The rules that tests expect to decide, also tests that do not fit the schema."""
         return frozenset().union(*(file.expected for file in self.files))
+
+    def knows(self, about: Sequence[str] | None) -> bool:
+        """Whether all that a file of tests is about is here."""
+        names = [os.path.normpath(file.name) for file in self.files if file.about is None]
+        return about is None or all(
+            any(name == path or path == "." or name.startswith(path + os.sep) for name in names)
+            for path in about
+        )
 
     @functools.cached_property
     def tests(self) -> tuple[TestText, ...]:

@@ -47,6 +47,7 @@ class PolicyText:
     """A parsed file. `rules` and `tests` are those that fit the schema; `rule.rule` is None where a match is wrong.
 
     `written` are the ids of all rules, and `expected` the rules that all tests name, also of those that do not fit.
+    `about` are the files and folders that a file of tests is about; None for a policy, which is about itself.
     """
 
     def __init__(self, document: Document) -> None:
@@ -56,6 +57,7 @@ class PolicyText:
         self.tests: tuple[TestText, ...] = ()
         self.written: frozenset[str] = frozenset()
         self.expected: frozenset[str] = frozenset()
+        self.about: tuple[str, ...] | None = None
         self.metadata: Mapping[str, Any] = {}
         self.env: Mapping[str, str] = {}
 
@@ -109,7 +111,7 @@ class RuleText:
 class TestText:
     """One test that fits the schema. `at` is its path in the file that holds it, `facts` its `given` as it nests."""
 
-    __slots__ = ("at", "expect", "facts", "file", "given", "name")
+    __slots__ = ("at", "entry", "expect", "facts", "file", "given", "name")
     __test__ = False
 
     def __init__(
@@ -117,6 +119,7 @@ class TestText:
     ) -> None:
         self.file = file
         self.at = at
+        self.entry = entry
         self.given: Mapping[str, Any] = entry["given"]
         self.expect: Mapping[str, Any] = entry["expect"]
         self.name: str = entry.get("name") or f"test {int(at[-1]) + 1}"

@@ -7,7 +7,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NoReturn
 
-__all__ = ["policies_below"]
+__all__ = ["policies_below", "tests_of"]
+
+SUFFIXES = (".yaml", ".yml")
 
 
 def policies_below(folder: str | Path) -> list[Path]:
@@ -16,6 +18,17 @@ def policies_below(folder: str | Path) -> list[Path]:
     A policy in a folder that is passed over would be missed.
     """
     return sorted(path for path in _below(folder) if _is_policy(path))
+
+
+def tests_of(path: str | Path) -> list[Path]:
+    """The test files that go with a policy file or a folder of policies, sorted."""
+    given = Path(path)
+    if given.is_dir():
+        return sorted(
+            p for p in _below(given) if p.suffix in SUFFIXES and p.stem.endswith("_test") and p.is_file()
+        )
+    beside = (given.with_name(f"{given.stem}_test{suffix}") for suffix in SUFFIXES)
+    return [p for p in beside if given.name and p.is_file()]
 
 
 def _below(folder: str | Path) -> Iterator[Path]:
@@ -28,5 +41,5 @@ def _below(folder: str | Path) -> Iterator[Path]:
 
 def _is_policy(path: Path) -> bool:
     """By its name; a link that leads nowhere counts, so that reading it says so."""
-    named = path.suffix.lower() in (".yaml", ".yml") and not path.stem.endswith("_test")
+    named = path.suffix.lower() in SUFFIXES and not path.stem.endswith("_test")
     return named and (path.is_file() or not path.exists())

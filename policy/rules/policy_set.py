@@ -30,6 +30,7 @@ __all__ = [
     "compose",
     "load_policies",
     "policy_paths",
+    "policy_tests",
     "read_parts",
     "read_policy",
     "rule_from_data",
@@ -63,12 +64,20 @@ class Rule:
 
 @dataclass(frozen=True, slots=True)
 class PolicyTest:
-    """An entry of `tests:`: facts and what the decision must be."""
+    """An entry of `tests:`: facts and what the decision must be.
+
+    `entry` is the whole of it, with positions. `today` is the day of the test, `assume` the release that decides
+    where the catalog does not know `given.vllm`, as for `resolve`.
+    """
 
     name: str
     given: Mapping[str, Any]
     expect: Mapping[str, Any]
     location: str
+    entry: Document = field(repr=False, compare=False)
+    today: str | None = None
+    assume: str | None = None
+    strict_env: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,7 +230,7 @@ def read_parts(document: Document, rules: Sequence[int]) -> tuple[PolicyFile, li
         owner=data["metadata"].get("owner"),
         rules=tuple(read),
         env=data.get("env", {}),
-        tests=tuple(_tests(document)),
+        tests=tuple(policy_tests(document)),
         source=document.source.name,
         text=document.source.text,
         env_locations={name: document.locate(["env", name], key=True) for name in data.get("env", {})},
@@ -274,7 +283,16 @@ def _switch_in_env(document: Document, rules: Sequence[int]) -> Iterator[Diagnos
                 yield Diagnostic(location, "reserved-name", message)
 
 
-def _tests(document: Document) -> Iterator[PolicyTest]:
+def policy_tests(document: Document) -> Iterator[PolicyTest]:
+    """The entries of `tests:` of a checked document, a policy or a test file."""
     for i, entry in enumerate(document.data.get("tests", [])):
-        location = str(document.locate(["tests", i]))
-        yield PolicyTest(entry.get("name", f"test {i + 1}"), entry["given"], entry["expect"], location)
+        yield PolicyTest(
+            name=entry.get("name", f"test {i + 1}"),
+            given=entry["given"],
+            expect=entry["expect"],
+            location=str(document.locate(["tests", i])),
+            entry=document.below(["tests", i]),
+            today=entry.get("today"),
+            assume=entry.get("assume"),
+            strict_env=entry.get("strict_env", False),
+        )

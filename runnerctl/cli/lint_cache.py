@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from policy.lint.finding import Edit, Finding, Fix, Related, Span
-from policy.rules.files import policies_below
+from policy.rules.files import policies_below, tests_of
 
 __all__ = ["LintCache", "plainly_read"]
 
@@ -27,7 +27,7 @@ RawFile = tuple[str, bytes]
 
 
 def plainly_read(paths: Sequence[str]) -> list[RawFile] | None:
-    """Each policy file of `paths` once, with its content, in the order of their names.
+    """Each policy file of `paths` and its tests once, with their content, in the order of their names.
 
     None where that takes a closer look: standard input, a path or file that cannot be read, a folder without policies.
     """
@@ -39,7 +39,7 @@ def plainly_read(paths: Sequence[str]) -> list[RawFile] | None:
             listed = policies_below(given) if os.path.isdir(given) else [Path(given)]  # noqa: PTH112
             if not listed:
                 return None
-            for path in listed:
+            for path in (*listed, *tests_of(given)):
                 real = os.path.realpath(path)
                 if real not in found:
                     with path.open("rb") as file:

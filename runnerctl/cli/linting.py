@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -163,6 +164,7 @@ def _read(paths: Sequence[str], stdin_filename: str) -> _Input:
     """Every file of `paths` once, however it is named, and standard input for `-`."""
     from policy.document.diagnostic import DocumentError
     from policy.document.source import Source, decode, read_source
+    from policy.rules.files import tests_of
     from policy.rules.policy_set import policy_paths
 
     held = _Input([], [], stdin_filename if STDIN in paths else None)
@@ -175,7 +177,7 @@ def _read(paths: Sequence[str], stdin_filename: str) -> _Input:
             held.unreadable.extend(error.diagnostics)
     for given in (path for path in paths if path != STDIN):
         try:
-            for path in policy_paths(given):
+            for path in (*policy_paths(given), *tests_of(given)):
                 real = os.path.realpath(path)
                 if real not in seen:
                     seen.add(real)
@@ -285,7 +287,8 @@ def _report(
         sys.stderr.write(output)
     else:
         sys.stdout.write(output)
-    sys.stdout.flush()
+    with contextlib.suppress(OSError):  # `run` says it
+        sys.stdout.flush()
     if format_ == "text":
         sys.stderr.write(summary(report) + "\n")
     if stale:

@@ -23,6 +23,8 @@ VERBS = {
     "test": "runnerctl.cli.test:test",
     "lint": "runnerctl.cli.lint:lint",
     "explain": "runnerctl.cli.explain:explain",
+    "fmt": "runnerctl.cli.fmt:fmt",
+    "init": "runnerctl.cli.init:init",
     "launch": "runnerctl.cli.launch:launch",
     "attest": "runnerctl.cli.attest:attest",
     "upgrade": "runnerctl.cli.upgrade:upgrade",
@@ -48,6 +50,10 @@ def application(arguments: Sequence[str] = ()) -> typer.Typer:
         rich_markup_mode=None,  # rich costs 40 ms at every start
     )
     app.callback()(root)
+    if not arguments and "_RUNNERCTL_COMPLETE" in os.environ:
+        from runnerctl.cli.completion import verb_in_progress
+
+        arguments = verb_in_progress(os.environ)
     wanted = arguments[:1] if arguments and arguments[0] in VERBS else VERBS
     for name in wanted:
         module, _, attribute = VERBS[name].partition(":")

@@ -48,7 +48,7 @@ def check(subject: Subject) -> Iterator[Finding]:
     for tests in alike.values():
         first: dict[str, TestText] = {}
         for test in tests if len(tests) > 1 else ():
-            said = json.dumps([test.facts, test.expect], sort_keys=True)
+            said = json.dumps([test.facts, {**test.entry, "name": None, "given": None}], sort_keys=True)
             other = first.setdefault(said, test)
             if other is not test:
                 related = Related(other.span(), f"`{other.name}` is the same")
