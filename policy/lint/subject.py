@@ -67,8 +67,7 @@ class Subject:
         """Whether all that a file of tests is about is here."""
         names = [os.path.normpath(file.name) for file in self.files if file.about is None]
         return about is None or all(
-            any(name == path or path == "." or name.startswith(path + os.sep) for name in names)
-            for path in about
+            any(path in (name, ".") or name.startswith(path + os.sep) for name in names) for path in about
         )
 
     @functools.cached_property

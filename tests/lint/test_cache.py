@@ -106,7 +106,7 @@ def test_what_is_broken_is_looked_at_anew(cli: Callable[..., Any], ran: Path, co
     before = cli("lint", "p.yaml", *DAY)
     (path,) = kept(ran)
     path.write_bytes(content)
-    assert cli("lint", "p.yaml", *DAY)== before
+    assert cli("lint", "p.yaml", *DAY) == before
 
 
 def unwritable(here: Path) -> None:

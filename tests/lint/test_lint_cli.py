@@ -266,3 +266,92 @@ def test_both_readers_run_the_same(cli: Callable[..., Any], here: Path) -> None:
         typed(["lint", "a.yaml", "--format", "json", "--select", "RM"], standalone_mode=False)
     assert leaving.value.code == plain.code
     assert json.loads(plain.out)["summary"]["errors"] == 1
+
+
+# --- tests in files of their own ---------------------------------------------------------------------------------
+
+TESTS = "apiVersion: runnerctl/v1\nkind: RunnerPolicyTest\ntests:\n  - {given: {vllm: 0.23.0, labels.team: p}, expect: EXPECT}\n"
+UNTESTED = GOOD.split("tests:", maxsplit=1)[0]
+
+TEST_FILES: dict[str, tuple[dict[str, str], list[str], list[str]]] = {
+    "a rule that only its test file tests": (
+        {"p.yaml": policy(UNTESTED), "p_test.yaml": TESTS.replace("EXPECT", "{runner: v1, rule: p}")},
+        ["."],
+        [],
+    ),
+    "the same, the policy named alone": (
+        {"p.yaml": policy(UNTESTED), "p_test.yaml": TESTS.replace("EXPECT", "{runner: v1, rule: p}")},
+        ["p.yaml"],
+        [],
+    ),
+    "without it": ({"p.yaml": policy(UNTESTED)}, ["p.yaml"], ["RH407"]),
+    "a mistake in a test file": (
+        {"p.yaml": policy(GOOD), "p_test.yaml": TESTS.replace("EXPECT", "{runer: v1}")},
+        ["."],
+        ["RD121"],
+    ),
+    "a fact that is none": (
+        {
+            "p.yaml": policy(GOOD),
+            "p_test.yaml": TESTS.replace("labels.team", "team").replace("EXPECT", "{rule: p}"),
+        },
+        ["."],
+        ["RM201"],
+    ),
+    "a test of no rule": (
+        {"p.yaml": policy(GOOD), "p_test.yaml": TESTS.replace("EXPECT", "{rule: q}")},
+        ["."],
+        ["RH408"],
+    ),
+    "a test of policies that are elsewhere": (
+        {
+            "p.yaml": policy(GOOD),
+            "more_test.yaml": TESTS.replace("EXPECT", "{rule: q}").replace(
+                "tests:", "policies: [../other]\ntests:"
+            ),
+        },
+        ["."],
+        [],
+    ),
+    "a test file alone": (
+        {
+            "more_test.yaml": TESTS.replace("EXPECT", "{runner: v1}").replace(
+                "tests:", "policies: [q.yaml]\ntests:"
+            )
+        },
+        ["more_test.yaml"],
+        ["RH410"],
+    ),
+    "a policy in the place of tests": (
+        {"p.yaml": policy(GOOD), "p_test.yaml": policy(GOOD, "q")},
+        ["."],
+        ["RD128"],
+    ),
+}
+
+
+@pytest.mark.parametrize("case", TEST_FILES)
+def test_test_files(cli: Callable[..., Any], here: Path, case: str) -> None:
+    files, words, found = TEST_FILES[case]
+    write(here, files)
+    answer = cli("lint", *words)
+    assert codes(answer.out) == found
+    assert cli("lint", *words, "--diff").code == 0
+
+
+def test_a_rule_whose_match_is_wrong_says_nothing_of_others(cli: Callable[..., Any], here: Path) -> None:
+    """Without the condition that could not be read it would seem to take everything."""
+    body = "rules:\n  - {id: a, match: {nope: 1}, runner: v1, enforce: require}\n  - {id: b, match: {}, runner: v2}\n"
+    write(here, {"p.yaml": policy(body)})
+    assert codes(cli("lint", "p.yaml", "--select", "RM").out) == ["RM201"]
+
+
+def test_a_rule_that_does_not_fit_is_there_for_its_tests(cli: Callable[..., Any], here: Path) -> None:
+    write(here, {"p.yaml": policy(GOOD.replace("runner: v1, reason", "runner: v3, reason"))})
+    assert codes(cli("lint", "p.yaml").out) == ["RD124"]
+
+
+def test_what_may_be_in_a_file_that_cannot_be_read(cli: Callable[..., Any], here: Path) -> None:
+    """A rule may be tested there, and a test may be about a rule there."""
+    write(here, {"p.yaml": policy(UNTESTED), "q.yaml": "a: ["})
+    assert codes(cli("lint", ".").out) == ["RD105"]

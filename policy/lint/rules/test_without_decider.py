@@ -43,12 +43,16 @@ __all__ = ["RULE", "check"]
 RULE = Rule("RH410", "test-without-decider", "warning", "a test does not say who decides")
 
 
-ENOUGH = {"rule", "layer", "error", "features"}
+ENOUGH = {"rule", "policy", "layer", "error", "features", "missing_facts"}
 
 
 def check(subject: Subject) -> Iterator[Finding]:
     for test in subject.tests:
-        if not ENOUGH & test.expect.keys() and test.expect.get("status", "ok") == "ok":
+        if (
+            not ENOUGH & test.expect.keys()
+            and test.expect.get("status", "ok") == "ok"
+            and test.expect.get("runner", "") is not None
+        ):
             message = "this test does not say who decides"
             yield RULE.finding(
                 test.span("expect", key=True), message, "add `rule: ID` or `layer: engine` to it"
