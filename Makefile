@@ -9,7 +9,11 @@ quick:  ## the same without real engines
 engines:  ## the environments of the engine tests
 	python3 tools/make_engine.py 0.28.0 .engines/0.28.0
 	python3 tools/make_engine.py 0.32.0 .engines/0.32.0
-bench:  ## start of whole processes, in pairs
+bench:  ## decisions beside other engines, a batch, start of whole processes: all in pairs
+	[ -x .venv/bin/pip ] || python3 -m venv .venv
+	.venv/bin/pip install --quiet --disable-pip-version-check --editable '.[dev,bench]'
+	.venv/bin/python -m benchmarks.decisions
+	.venv/bin/python benchmarks/batch.py
 	.venv/bin/python benchmarks/start.py
 catalog-verify:  ## random deployments through the catalog and through vLLM's own functions; downloads wheels
 	PYTHONPATH=. .venv/bin/python tools/catalog_verify.py --samples 5000 --download $(RELEASES)

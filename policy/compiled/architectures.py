@@ -32,6 +32,11 @@ def is_static(match: Match) -> bool:
 
 
 @functools.lru_cache(maxsize=64)
+def _static_rules(policies: PolicySet) -> tuple[Rule, ...]:
+    return tuple(rule for rule in policies.rules if is_static(rule.match))
+
+
+@functools.lru_cache(maxsize=1024)
 def default_v2_architectures(
     policies: PolicySet, engine: EngineRelease, vllm: str, platform: str, names: tuple[str, ...]
 ) -> ArchitectureSet | None:
@@ -43,7 +48,7 @@ def default_v2_architectures(
     own = engine.default_v2_architectures
     if own is None:
         return None
-    rules = [rule for rule in policies.rules if is_static(rule.match)]
+    rules = _static_rules(policies)
     candidates = {*own, *(names if rules else ()), *_spelled_out(rules)}
     chosen, conflicts = set(), []
     for name in sorted(candidates):

@@ -27,6 +27,7 @@ SCHEMAS = (
     "upgrade",
     "test-report",
     "lint",
+    "matrix",
 )
 
 # What else a file may be that is given where a document of another kind is wanted: what it is, and who reads it.

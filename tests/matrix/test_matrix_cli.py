@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from unittest import mock
 
+import jsonschema
 import pytest
 import yaml
 
@@ -100,6 +101,16 @@ def test_policy_rules_count(tmp_path: Path) -> None:
     done = runnerctl("-r", ">=0.23,<0.25", "-a", "LlamaForCausalLM", "-p", str(policy), "--format", "json")
     (row,) = json.loads(done.stdout)["rows"]
     assert [cell["answers"] for cell in row["cells"]] == [["v2"], ["v1"]]
+
+
+@pytest.mark.parametrize(
+    "arguments", [[], ["-a", "*Qwen3*"], ["-r", "0.28.0", "--platform", "rocm"], ["-p", "configs"]]
+)
+def test_json_fits_its_schema(arguments: list[str]) -> None:
+    schema = json.loads((ROOT / "schemas" / "matrix.schema.json").read_text("utf-8"))
+    found = json.loads(runnerctl(*arguments, "--format", "json").stdout)
+    jsonschema.Draft202012Validator(schema).validate(found)
+    assert found["rows"]
 
 
 def test_the_page_in_docs_is_what_its_own_command_gives() -> None:

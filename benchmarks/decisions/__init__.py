@@ -1,0 +1,1 @@
+"""Decisions of rule engines over one workload, in one run."""
