@@ -8,7 +8,7 @@ Fails:
 ```yaml
 rules:
   - id: watermark
-    match: {watermark_config: {exists: true}, vllm: "<0.25.dev0"}
+    match: {watermark_config.key: "acme-*", vllm: "<0.25.dev0"}
     runner: v2
 ```
 
@@ -17,7 +17,7 @@ Passes:
 ```yaml
 rules:
   - id: watermark
-    match: {watermark_config: {exists: true}, vllm: ">=0.31.dev0"}
+    match: {watermark_config.key: "acme-*", vllm: ">=0.31.dev0"}
     runner: v2
 ```
 """
