@@ -9,7 +9,6 @@ from policy.analysis.boxes import Box, joined
 from policy.analysis.findings import Conflict, Cut
 from policy.analysis.ranked import Ranked, bits
 from policy.analysis.search import OverBudget, Point
-from policy.analysis.witness import decide, several, witness_at
 
 __all__ = ["MOST_CONFLICTS", "conflicts"]
 
@@ -81,6 +80,8 @@ def _wanting(ranked: Ranked, i: int, j: int) -> _Pair | None:
 
 def _conflict(ranked: Ranked, pair: _Pair) -> Conflict | Cut | None:
     """The conflict of a pair with its witness, if they can disagree. Raises `OverBudget`."""
+    from policy.analysis.witness import decide, several, witness_at  # noqa: PLC0415  (loads the resolver)
+
     first, second = ranked.rules[pair.first], ranked.rules[pair.second]
     group = ranked.groups[pair.first]
     above = ranked.between(0, group[0])

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from policy.decision.decision import Decision
 from policy.rules.policy_set import Rule
+
+if TYPE_CHECKING:  # the resolver is for those who ask for a witness
+    from policy.decision.decision import Decision
 
 # Named tuples, not dataclasses: `lint` pays for the import at every start.
 

@@ -11,7 +11,7 @@ from policy.analysis.search import Budget, Point, Search
 from policy.analysis.space import Condition, Space
 from policy.analysis.ties import Ties
 from policy.analysis.unanalysable import Unanalysable
-from policy.decision.serving import SWITCH_PATH
+from policy.facts.fields import SWITCH
 from policy.rules.match import Exists, Leaf, Match, Not
 from policy.rules.policy_set import PolicySet, Rule
 
@@ -44,7 +44,7 @@ class Ranked:
         self.boxes: list[Box] = []
         self.owner: list[int] = []
         self.starts: list[int] = [0]
-        switched = any(_asks(rule.match, SWITCH_PATH) for rule in policies.rules)
+        switched = any(_asks(rule.match, f"env.{SWITCH}") for rule in policies.rules)
         self._switch: Leaf | None = SWITCH_IS_SET if switched else None
         self.space = space or space_of([policies], homes, switched=switched)
         for rule in policies.rules:
@@ -225,7 +225,7 @@ def space_of(sets: Iterable[PolicySet], homes: Homes, *, switched: bool) -> Spac
     return Space(matches, homes.cuts if switched else (), [SWITCH_IS_SET] if switched else [])
 
 
-SWITCH_IS_SET = Leaf(SWITCH_PATH, (Exists(wanted=True),))
+SWITCH_IS_SET = Leaf(f"env.{SWITCH}", (Exists(wanted=True),))
 
 
 def _asks(match: Match, path: str) -> bool:

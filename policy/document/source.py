@@ -79,7 +79,8 @@ class Document:
         data: dict[str, Any] = {}
         marks = _Marks(self.marks.at)
         for key, value in self.data.items():
-            at, node = self.marks.keys.get(key, self.marks.at), self.marks.nodes.get(key, self.marks)
+            found = self.marks.child(key)
+            at, node = (self.marks.at, self.marks) if found is None else found
             for step in reversed(steps[key]):
                 above = _Marks(at)
                 above.keys[step], above.nodes[step] = at, node
@@ -112,40 +113,35 @@ class Document:
 
 
 class _Marks:
-    """The position of a node and of its children: by key for a mapping, by index for a sequence."""
+    """The position of a node and of its children: by key for a mapping, by index for a sequence.
+
+    Of a scalar the bare position is kept: most nodes are scalars, and have nothing else.
+    """
 
     __slots__ = ("at", "keys", "nodes", "size")
 
     def __init__(self, at: int) -> None:
         self.at = at
         self.keys: dict[str | int, int] = {}
-        self.nodes: dict[str | int, _Marks] = {}
+        self.nodes: dict[str | int, _Marks | int] = {}
         self.size = 1
-
-    @classmethod
-    def of_scalar(cls, at: int) -> _Marks:
-        """The position of a node that has no children: most of them, which share what they do not have."""
-        marks = cls.__new__(cls)
-        marks.at, marks.keys, marks.nodes, marks.size = at, _NO_KEYS, _NO_NODES, 1
-        return marks
 
     def merge(self, other: _Marks) -> None:
         """Take over the children of `other`, merging those that both have."""
         for step, node in other.nodes.items():
             mine = self.nodes.get(step)
-            if mine is not None and mine.nodes and node.nodes:
+            if isinstance(mine, _Marks) and isinstance(node, _Marks) and mine.nodes and node.nodes:
                 mine.merge(node)
             else:
                 self.nodes[step] = node
-                self.keys[step] = other.keys.get(step, node.at)
+                self.keys[step] = other.keys.get(step, node if isinstance(node, int) else node.at)
 
     def child(self, step: str | int) -> tuple[int, _Marks] | None:
         node = self.nodes.get(step)
-        return None if node is None else (self.keys.get(step, node.at), node)
-
-
-_NO_KEYS: dict[str | int, int] = {}
-_NO_NODES: dict[str | int, _Marks] = {}
+        if node is None:
+            return None
+        marks = _Marks(node) if isinstance(node, int) else node
+        return self.keys.get(step, marks.at), marks
 
 
 def merge_mappings(under: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
@@ -288,12 +284,21 @@ class _Composer:
                 raise self._fail(
                     at, "merge-key", "merge keys (`<<`) are not supported", "write the fields out"
                 )
-            value, child = self._node(next_(), depth)
+            follower = next_()
+            if type(follower) is scalar and follower.anchor is None and follower.tag is None:
+                self.count += 1
+                mark = follower.start_mark
+                child: _Marks | int = mark.line * _LINE + mark.column
+                value = follower.value if follower.style else plain_scalar(follower.value)
+                size += 1
+            else:
+                value, below = self._node(follower, depth)
+                child = below
+                size += below.size
             if key in data:
                 self._duplicate(key, at, keys[key])
             data[key] = value
             keys[key], nodes[key] = at, child
-            size += child.size
             if size > FREE_GROWTH:
                 self._refuse_growth(size, at)
         marks.size = size
@@ -310,7 +315,7 @@ class _Composer:
         size = 1
         while type(event := self.next()) is not yaml.SequenceEndEvent:
             value, child = self._node(event, depth)
-            marks.nodes[len(data)] = child
+            marks.nodes[len(data)] = child if child.nodes else child.at
             data.append(value)
             size += child.size
             if size > FREE_GROWTH:
@@ -332,8 +337,7 @@ class _Composer:
             ) from None
 
     def _scalar(self, event: Any) -> tuple[Any, _Marks]:
-        mark = event.start_mark
-        marks = _Marks.of_scalar(mark.line * _LINE + mark.column)
+        marks = _Marks(_at(event))
         if event.tag is not None:
             self._refuse_tag(event)
         # Quoted or a block: text, whatever it looks like.
