@@ -10,6 +10,7 @@ any PEP 440 release. A release that the catalog does not describe decides as the
 
 from __future__ import annotations
 
+from policy.analysis.analyse import LIMIT, analyse
 from policy.analysis.findings import (
     Analysis,
     Conflict,
@@ -22,10 +23,9 @@ from policy.analysis.findings import (
     Unserved,
     Witness,
 )
-from policy.engine import Catalog
-from policy.rules.policy_set import PolicySet
 
 __all__ = [
+    "LIMIT",
     "Analysis",
     "Conflict",
     "Cut",
@@ -37,19 +37,4 @@ __all__ = [
     "Unserved",
     "Witness",
     "analyse",
-    "differences",
 ]
-
-# Steps of the search; one is about a microsecond. Past them the analysis says what it left out.
-LIMIT = 20_000_000
-
-
-def analyse(policies: PolicySet, catalog: Catalog, *, limit: int = LIMIT, engine: bool = True) -> Analysis:
-    """Every finding of `policies`. `engine=False` leaves out what needs the catalog's rules (`redundant`,
-    `unserved`), which costs the reading of its releases."""
-    raise NotImplementedError
-
-
-def differences(old: PolicySet, new: PolicySet, catalog: Catalog, *, limit: int = LIMIT) -> Differences:
-    """Where `new` decides otherwise than `old`: one checked witness for each pair of deciders."""
-    raise NotImplementedError

@@ -1,0 +1,63 @@
+"""Which described release decides for which version: the line of all versions cut at the catalog's releases."""
+
+from __future__ import annotations
+
+import functools
+from bisect import bisect_right
+from collections.abc import Callable
+from itertools import pairwise
+
+from packaging.version import Version
+
+from policy.analysis.versions import VersionLine
+from policy.engine.catalog import Catalog
+from policy.engine.release import EngineRelease
+
+__all__ = ["Homes"]
+
+
+class Homes:
+    """Every version has one home: the last release whose development began at or before it, else the first.
+
+    For versions that the catalog describes this is the release that it finds; for others the one to assume.
+    """
+
+    def __init__(self, catalog: Catalog) -> None:
+        self.catalog = catalog
+        self.releases = catalog.releases
+
+    @functools.cached_property
+    def cuts(self) -> tuple[Version, ...]:
+        """Where the home of versions changes: the `.dev0` of each release, oldest first."""
+        return tuple(Version(f"{Version(r).base_version}.dev0") for r in self.releases)
+
+    def home(self, version: Version) -> str:
+        return self.releases[max(0, bisect_right(self.cuts, version) - 1)]
+
+    def pieces(self, line: VersionLine, wanted: Callable[[EngineRelease], bool]) -> int:
+        """The pieces of a line that was cut at `cuts` whose home is a release that is wanted."""
+        found = 0
+        for (low, high), release in zip(pairwise([None, *self.cuts[1:], None]), self.releases, strict=True):
+            if wanted(self.catalog.load(release)):
+                found |= line.from_to(low, high)
+        return found
+
+    def assumed(self, text: str) -> str | None:
+        """The release to assume for a version; None where the catalog describes it."""
+        version = Version(text)
+        if version.dev is None and Version(version.base_version) in self._described:
+            return None
+        return self.home(version)
+
+    @functools.cached_property
+    def _described(self) -> frozenset[Version]:
+        return frozenset(map(Version, self.releases))
+
+    def nice(self, line: VersionLine, mask: int) -> str:
+        """A version in the pieces of `mask`: a described release if there is one, the newest, or what is near it."""
+        for ending in ("", "rc1", ".post1", ".dev1"):
+            for release in reversed(self.releases):
+                version = Version(release + ending)
+                if mask >> line.piece(version) & 1:
+                    return str(version)
+        return line.samples[(mask & -mask).bit_length() - 1]

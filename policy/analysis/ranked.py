@@ -1,0 +1,195 @@
+"""A policy set made ready for questions: its rules in the order in which they decide, each as boxes of one space."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from policy.analysis.boxes import Box, boxes_of, of_conditions
+from policy.analysis.findings import Cut
+from policy.analysis.homes import Homes
+from policy.analysis.search import Budget, Point, Search
+from policy.analysis.space import Condition, Space, Unanalysable
+from policy.analysis.texts import TooManyTexts
+from policy.analysis.versions import Unsplittable
+from policy.decision.serving import SWITCH_PATH
+from policy.rules.match import Exists, Leaf, Match
+from policy.rules.policy_set import PolicySet, Rule
+
+__all__ = ["Ranked", "bits"]
+
+
+def bits(mask: int) -> Iterator[int]:
+    """The indices of the bits that are set, lowest first."""
+    while mask:
+        low = mask & -mask
+        yield low.bit_length() - 1
+        mask ^= low
+
+
+class Ranked:
+    """`rules[i]` outranks every later rule; its boxes are `boxes[starts[i]:starts[i + 1]]`.
+
+    Rules that the space cannot express are in `cut` and not in `rules`.
+    """
+
+    def __init__(self, policies: PolicySet, homes: Homes, budget: Budget) -> None:
+        self.policies = policies
+        self.homes = homes
+        self.cut: list[Cut] = []
+        self.rules: list[Rule] = []
+        self.boxes: list[Box] = []
+        self.owner: list[int] = []
+        self.starts: list[int] = [0]
+        self.space = self._space(policies)
+        for rule in policies.rules:
+            try:
+                self._add(rule, boxes_of(rule.match, self.space))
+            except (Unanalysable, TooManyTexts, Unsplittable) as problem:
+                self.cut.append(Cut("rules", _why(problem), (rule.id,)))
+        self.search = Search(self.space, budget)
+        self.groups = self._groups()
+        self._index()
+
+    def _space(self, policies: PolicySet) -> Space:
+        matches = [rule.match for rule in policies.rules]
+        switched = any(leaf.path == SWITCH_PATH for match in matches for leaf in match.leaves())
+        self._switch: Leaf | None = Leaf(SWITCH_PATH, (Exists(wanted=True),)) if switched else None
+        return Space(matches, self.homes.cuts if switched else (), [self._switch] if self._switch else ())
+
+    def _add(self, rule: Rule, found: list[Box]) -> None:
+        self.owner += [len(self.rules)] * len(found)
+        self.boxes += found
+        self.rules.append(rule)
+        self.starts.append(len(self.boxes))
+
+    def _groups(self) -> list[tuple[int, int]]:
+        """For each rule the first and the last (not included) of those with equal weight."""
+        keys = [(r.enforce, r.priority if r.enforce == "prefer" else 0) for r in self.rules]
+        found: list[tuple[int, int]] = []
+        first = 0
+        for i in range(1, len(keys) + 1):
+            if i == len(keys) or keys[i] != keys[first]:
+                found += [(first, i)] * (i - first)
+                first = i
+        return found
+
+    # -- which boxes can matter ------------------------------------------------------------------------------
+
+    def _index(self) -> None:
+        """For each axis its sets of values, and which boxes have which: sets of boxes are bit masks, too."""
+        self.all_boxes = (1 << len(self.boxes)) - 1
+        self._scalar: dict[int, dict[int, int]] = {}
+        self._some: dict[int, dict[int, int]] = {}
+        self._wide: set[int] = set()  # lists of which a box says something of all elements
+        for i, box in enumerate(self.boxes):
+            bit = 1 << i
+            for axis, mask in box.scalars.items():
+                by_mask = self._scalar.setdefault(axis, {})
+                by_mask[mask] = by_mask.get(mask, 0) | bit
+            for axis, mask in box.somes:
+                by_mask = self._some.setdefault(axis, {})
+                by_mask[mask] = by_mask.get(mask, 0) | bit
+            self._wide.update(axis for axis, _ in box.alls)
+        self._apart: dict[tuple[int, int, bool], int] = {}
+
+    def near(self, box: Box, *, lists: bool = True) -> int:
+        """The boxes that may share a point with `box`, as a bit mask.
+
+        With `lists`, lists hold no more elements than `box` needs, which loses nothing for the question what lies
+        outside of others: an element more only makes more of them match. (Not so where one asks for all elements.)
+        """
+        found = self.all_boxes
+        for axis, mask in box.scalars.items():
+            if axis in self._scalar:
+                found &= ~self._apart_from(axis, mask, some=False)
+        if lists:
+            for axis in self._some:
+                if axis not in self._wide:
+                    found &= ~self._apart_from(axis, _needed(box, axis), some=True)
+        return found
+
+    def _apart_from(self, axis: int, mask: int, *, some: bool) -> int:
+        key = (axis, mask, some)
+        found = self._apart.get(key)
+        if found is None:
+            found = 0
+            for other, which in (self._some if some else self._scalar)[axis].items():
+                if not other & mask:
+                    found |= which
+            self._apart[key] = found
+        return found
+
+    # -- questions -------------------------------------------------------------------------------------------
+
+    def outside(
+        self, box: Box, others: Sequence[int], *, overruled: bool
+    ) -> tuple[Point | None, set[int], bool, set[int]]:
+        """A point of `box` in none of the boxes with the indices `others`, nor, with `overruled`, where the
+        operator's switch decides. With it: the rules that the answer rests on, whether on the switch, and the
+        axes that count. Raises `OverBudget`."""
+        axes = box.axes()
+        avoided = [self.boxes[i] for i in others]
+        for other in avoided:
+            axes |= other.axes()
+        switches = self._switches if overruled else (None,)
+        ties: list[Box] | None = None
+        for switch in switches:
+            if switch is not None:
+                axes |= switch.axes()
+            ties, axes = self.ties(axes)
+            narrow = self._narrowed(box, axes)
+            point = self.search.outside(narrow, [*avoided, *([switch] if switch else ()), *ties])
+            if point is not None:
+                break
+        used = {self.owner[others[i]] for i in self.search.used if i < len(others)}
+        return point, used, switch is not None and len(others) in self.search.used, axes
+
+    def _narrowed(self, box: Box, axes: Iterable[int]) -> Box:
+        """The box with lists that hold what is needed and no more, where that loses nothing."""
+        lists = [a for a in axes if self.space.is_list(a) and a not in self._wide and not self.space.tied_wide(a)]
+        if not lists:
+            return box
+        return Box(box.scalars, box.somes, (*box.alls, *((a, _needed(box, a)) for a in lists)))
+
+    def ties(self, axes: set[int]) -> tuple[list[Box], set[int]]:
+        """What cannot be (see `Space.ties`), as boxes to avoid; and the axes with those that it adds."""
+        found, seen = self.space.ties(axes)
+        return [box for tie in found if (box := of_conditions(tie, self.space))], seen
+
+    @property
+    def _switches(self) -> Iterator[Box | None]:
+        """Where the operator's switch overrules every `prefer`: roughly, then exactly. Reading which releases know
+        the switch at all is seldom needed. None where no rule asks for the switch."""
+        if self._switch is None:
+            yield None
+            return
+        on = self.space.condition(self._switch, holds=True)
+        yield of_conditions([on], self.space)
+        vllm = self.space.axis("vllm")
+        line = self.space.axes[vllm].line
+        if line is not None:
+            known = Condition(vllm, "is", self.homes.pieces(line, lambda r: r.switch != "none"))
+            yield of_conditions([on, known], self.space)
+
+    def boxes_of_rule(self, rule: int) -> range:
+        return range(self.starts[rule], self.starts[rule + 1])
+
+    def between(self, first: int, last: int) -> int:
+        """The boxes of the rules from `first` to `last` (not included), as a bit mask."""
+        return (1 << self.starts[last]) - (1 << self.starts[first])
+
+
+def _needed(box: Box, axis: int) -> int:
+    found = 0
+    for a, mask in box.somes:
+        if a == axis:
+            found |= mask
+    return found
+
+
+def _why(problem: Exception) -> str:
+    if isinstance(problem, TooManyTexts):
+        return "its globs overlap with others in too many ways"
+    if isinstance(problem, Unsplittable):
+        return f"the specifier `{problem}` is not supported"
+    return str(problem)
