@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from policy.analysis.boxes import Box, boxes_of, of_conditions
 from policy.analysis.findings import Cut
@@ -16,6 +16,9 @@ from policy.rules.match import Exists, Leaf, Match
 from policy.rules.policy_set import PolicySet, Rule
 
 __all__ = ["Ranked", "bits"]
+
+# Of more sets of values on an axis, each part of it is asked and not each set.
+MANY_SETS = 32
 
 
 def bits(mask: int) -> Iterator[int]:
@@ -91,6 +94,8 @@ class Ranked:
                 by_mask[mask] = by_mask.get(mask, 0) | bit
             self._wide.update(axis for axis, _ in box.alls)
         self._apart: dict[tuple[int, int, bool], int] = {}
+        self._covers: dict[tuple[int, bool], tuple[int, list[int]]] = {}
+        self._ties: dict[int, tuple[list[Box], tuple[int, ...]]] = {}
 
     def near(self, box: Box, *, lists: bool = True) -> int:
         """The boxes that may share a point with `box`, as a bit mask.
@@ -109,15 +114,35 @@ class Ranked:
         return found
 
     def _apart_from(self, axis: int, mask: int, *, some: bool) -> int:
+        """The boxes whose set of values on an axis shares none with `mask`."""
         key = (axis, mask, some)
         found = self._apart.get(key)
         if found is None:
+            by_mask = (self._some if some else self._scalar)[axis]
             found = 0
-            for other, which in (self._some if some else self._scalar)[axis].items():
-                if not other & mask:
-                    found |= which
+            if len(by_mask) <= MANY_SETS:
+                for other, which in by_mask.items():
+                    if not other & mask:
+                        found |= which
+            else:
+                touched, covers = self._cover(axis, some=some)
+                for part in bits(mask):
+                    found |= covers[part]
+                found = touched & ~found
             self._apart[key] = found
         return found
+
+    def _cover(self, axis: int, *, some: bool) -> tuple[int, list[int]]:
+        """The boxes that say something of an axis, and for each of its parts those that hold there."""
+        if (axis, some) not in self._covers:
+            covers = [0] * len(self.space.axes[axis].values)
+            touched = 0
+            for mask, which in (self._some if some else self._scalar)[axis].items():
+                touched |= which
+                for part in bits(mask):
+                    covers[part] |= which
+            self._covers[axis, some] = touched, covers
+        return self._covers[axis, some]
 
     # -- questions -------------------------------------------------------------------------------------------
 
@@ -144,6 +169,29 @@ class Ranked:
         used = {self.owner[others[i]] for i in self.search.used if i < len(others)}
         return point, used, switch is not None and len(others) in self.search.used, axes
 
+    def reaches(self, box: Box, others: Sequence[int], *, overruled: bool) -> tuple[bool, set[int], bool]:
+        """Whether `box` reaches beyond the others, and what the answer rests on: `outside` without the point.
+
+        Asked without the ties first. Who finds a region in which every fact can be there, with the objects above it
+        on, has found a deployment.
+        """
+        if not others and not (overruled and self._switch):
+            if self._can_all_be_there(box.scalars):
+                return True, set(), False
+        elif not overruled or not self._switch:
+            axes = box.axes().union(*(self.boxes[i].axes() for i in others))
+            point = self.search.outside(self._narrowed(box, axes), [self.boxes[i] for i in others])
+            if point is None:
+                return False, {self.owner[others[i]] for i in self.search.used}, False
+            if self._can_all_be_there(point.scalars):
+                return True, set(), False
+        point, used, switch, _ = self.outside(box, others, overruled=overruled)
+        return point is not None, used, switch
+
+    def _can_all_be_there(self, scalars: Mapping[int, int]) -> bool:
+        axes = self.space.axes
+        return all(mask & ~axes[axis].absent for axis, mask in scalars.items()) and not self.space.has_free
+
     def _narrowed(self, box: Box, axes: Iterable[int]) -> Box:
         """The box with lists that hold what is needed and no more, where that loses nothing."""
         lists = [a for a in axes if self.space.is_list(a) and a not in self._wide and not self.space.tied_wide(a)]
@@ -152,9 +200,22 @@ class Ranked:
         return Box(box.scalars, box.somes, (*box.alls, *((a, _needed(box, a)) for a in lists)))
 
     def ties(self, axes: set[int]) -> tuple[list[Box], set[int]]:
-        """What cannot be (see `Space.ties`), as boxes to avoid; and the axes with those that it adds."""
-        found, seen = self.space.ties(axes)
-        return [box for tie in found if (box := of_conditions(tie, self.space))], seen
+        """What cannot be (see `Space.ties`), as boxes to avoid; and the axes with those that they hang on."""
+        found: list[Box] = []
+        seen: set[int] = set()
+        open_ = axes
+        while open_:
+            seen |= open_
+            further: set[int] = set()
+            for axis in open_:
+                if axis not in self._ties:
+                    ties, hangs_on = self.space.ties(axis)
+                    boxes = [box for tie in ties if (box := of_conditions(tie, self.space))]
+                    self._ties[axis] = boxes, hangs_on
+                found += self._ties[axis][0]
+                further.update(self._ties[axis][1])
+            open_ = further - seen
+        return found, seen
 
     @property
     def _switches(self) -> Iterator[Box | None]:
@@ -168,7 +229,7 @@ class Ranked:
         vllm = self.space.axis("vllm")
         line = self.space.axes[vllm].line
         if line is not None:
-            known = Condition(vllm, "is", self.homes.pieces(line, lambda r: r.switch != "none"))
+            known: Condition = (vllm, "is", self.homes.pieces(line, lambda r: r.switch != "none"))
             yield of_conditions([on, known], self.space)
 
     def boxes_of_rule(self, rule: int) -> range:

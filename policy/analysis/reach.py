@@ -34,8 +34,8 @@ def _of_rule(ranked: Ranked, i: int) -> NeverDecides | None:
     used: set[int] = set()
     for b in ranked.boxes_of_rule(i):
         box = ranked.boxes[b]
-        point, by, _, _ = ranked.outside(box, [*bits(ranked.near(box) & earlier)], overruled=overruled)
-        if point is not None:
+        reaches, by, _ = ranked.reaches(box, [*bits(ranked.near(box) & earlier)], overruled=overruled)
+        if reaches:
             return None
         used |= by
     if not _holds(ranked, i, [], overruled=False):
@@ -59,7 +59,7 @@ def _holds(ranked: Ranked, i: int, without: list[int], *, overruled: bool) -> bo
     for b in ranked.boxes_of_rule(i):
         box = ranked.boxes[b]
         others = [*bits(ranked.near(box) & which)] if which else []
-        if ranked.outside(box, others, overruled=overruled)[0] is not None:
+        if ranked.reaches(box, others, overruled=overruled)[0]:
             return True
     return False
 

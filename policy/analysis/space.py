@@ -14,12 +14,12 @@ from typing import Any, Literal, NamedTuple
 
 from packaging.version import Version
 
-from policy.analysis.texts import text_classes
+from policy.analysis.texts import frame_of, text_classes
 from policy.analysis.versions import VersionLine
 from policy.document.schema import load_schema
 from policy.facts.facts import ABSENT, canonical_name
 from policy.facts.fields import NO_DEFAULT, OPEN_MAPPINGS, Field, field
-from policy.rules.match import Compare, Differs, Equal, Exists, Glob, Leaf, Match, Release, Test, is_glob
+from policy.rules.match import Compare, Differs, Equal, Exists, Glob, Leaf, Match, Not, Release, Test, is_glob
 
 __all__ = ["OPAQUE", "Axis", "Condition", "Space", "Unanalysable"]
 
@@ -32,18 +32,15 @@ class Unanalysable(Exception):  # noqa: N818  (becomes a `Cut`)
     """A match that this space cannot express exactly, and why."""
 
 
-class Condition(NamedTuple):
-    """What must hold on one axis: the value is in `mask` (`is`), `some` element of the list is, or `all` are."""
-
-    axis: int
-    kind: Literal["is", "some", "all"]
-    mask: int
+# What must hold on one axis: (axis, kind, mask). The value is in the mask (`is`), `some` element of the list is, or
+# `all` are.
+Condition = tuple[int, Literal["is", "some", "all"], int]
 
 
 class Axis:
     """The values of one fact, or of an element of it where it is a list. `values[i]` stands for part i."""
 
-    __slots__ = ("_bits", "_globs", "_masks", "full", "line", "path", "values", "whole")
+    __slots__ = ("_bits", "_globs", "absent", "full", "line", "path", "values", "whole")
 
     def __init__(self, path: str, values: Sequence[Any], line: VersionLine | None, *, whole: bool) -> None:
         self.path = path
@@ -53,16 +50,16 @@ class Axis:
         self.full = (1 << len(values)) - 1
         self._bits = {(type(v) is bool, v): i for i, v in enumerate(values) if type(v) is not dict}
         self._globs: dict[str, int] = {}
-        self._masks: dict[tuple[Test, ...], int] = {}
+        at = self._bits.get((False, ABSENT))
+        self.absent = 0 if at is None else 1 << at  # the part of no value
 
     def mask(self, tests: tuple[Test, ...]) -> int:
         """The parts for which one of `tests` holds."""
-        found = self._masks.get(tests)
-        if found is None:
-            found = 0
-            for test in tests:
-                found |= self._one(test)
-            self._masks[tests] = found
+        if len(tests) == 1:
+            return self._one(tests[0])
+        found = 0
+        for test in tests:
+            found |= self._one(test)
         return found
 
     def _one(self, test: Test) -> int:
@@ -83,16 +80,21 @@ class Axis:
 
     def _glob(self, pattern: str) -> int:
         if pattern not in self._globs:
-            self._globs[pattern] = self._holding(Glob(pattern))
+            frame = frame_of(pattern)
+            self._globs[pattern] = self._holding(Glob(pattern)) if frame is None else self._framed(*frame)
         return self._globs[pattern]
+
+    def _framed(self, head: str, tail: str) -> int:
+        """What a pattern of one star holds for, without a regular expression for each value."""
+        long = len(head) + len(tail)
+        found = 0
+        for i, value in enumerate(self.values):
+            if type(value) is str and value.startswith(head) and value.endswith(tail) and len(value) >= long:
+                found |= 1 << i
+        return found
 
     def _holding(self, test: Glob | Compare) -> int:
         return sum(1 << i for i, value in enumerate(self.values) if value is not ABSENT and test.holds(value))
-
-    @property
-    def absent(self) -> int:
-        at = self._bits.get((False, ABSENT))
-        return 0 if at is None else 1 << at
 
 
 class Shape(NamedTuple):
@@ -131,25 +133,39 @@ class Space:
 
     def __init__(self, matches: Iterable[Match], cuts: Iterable[Version] = (), more: Iterable[Leaf] = ()) -> None:
         """`cuts` are versions of vLLM at which its line is cut, too. Raises `Unanalysable` or `TooManyTexts`."""
-        self._tests: dict[str, dict[Test, None]] = {}
+        self._tests: dict[str, list[Test]] = {}
         self.axes: list[Axis] = []
         self._by_path: dict[str, int] = {}
         self._presence: dict[str, int] = {}
         self._cuts = tuple(cuts)
         self._wide: set[int] = set()
-        leaves = [leaf for match in matches for leaf in match.leaves()]
-        leaves += more
-        for leaf in leaves:
-            self._tests.setdefault(_normal(leaf.path), {}).update(dict.fromkeys(leaf.tests))
+        self.has_free = False  # whether a fact lies below an entry of a free-form object
+        for match in matches:
+            self._collect(match)
+        for leaf in more:
+            self._collect(leaf)
+
+    def _collect(self, match: Match) -> None:
+        if isinstance(match, Leaf):
+            self._tests.setdefault(_normal(match.path), []).extend(match.tests)
+        elif isinstance(match, Not):
+            self._collect(match.term)
+        else:
+            for term in match.terms:
+                self._collect(term)
 
     # -- axes ------------------------------------------------------------------------------------------------
 
     def axis(self, path: str) -> int:
         """The axis of the values at `path`, or of the elements of the list there."""
+        at = self._by_path.get(path)
+        if at is not None:
+            return at  # the usual case
         path = _normal(path)
         at = self._by_path.get(path)
         if at is None:
             shape = _shape(path)
+            self.has_free = self.has_free or shape.free is not None
             whole = "array" not in shape.types
             values, line = self._values(path, shape, whole=whole)
             at = self._by_path[path] = len(self.axes)
@@ -177,12 +193,12 @@ class Space:
         return not self.axes[axis].whole
 
     def _values(self, path: str, shape: Shape, *, whole: bool) -> tuple[list[Any], VersionLine | None]:
-        tests = list(self._tests.get(path, ()))
+        tests = self._tests.get(path, [])
         line = None
         values: list[Any]
         if path == "vllm" or path.startswith("packages."):
             line = VersionLine(
-                (t.specifier for t in tests if isinstance(t, Release)), self._cuts if path == "vllm" else ()
+                dict.fromkeys(t.specifier for t in tests if isinstance(t, Release)), self._cuts if path == "vllm" else ()
             )
             values = list(line.samples)
             if path != "vllm":
@@ -202,74 +218,58 @@ class Space:
 
     def condition(self, leaf: Leaf, *, holds: bool) -> Condition:
         """The leaf, or that it does not hold, as a condition. Raises `Unanalysable`."""
-        exists = [t for t in leaf.tests if isinstance(t, Exists)]
-        if exists and len(leaf.tests) > 1:
+        tests = leaf.tests
+        if len(tests) == 1:
+            axis = self.presence(leaf.path) if isinstance(tests[0], Exists) else self.axis(leaf.path)
+        elif any(isinstance(test, Exists) for test in tests):
             raise Unanalysable(f"`{leaf.path}` asks for values and for presence at once")
-        axis = self.presence(leaf.path) if exists else self.axis(leaf.path)
+        else:
+            axis = self.axis(leaf.path)
         here = self.axes[axis]
-        mask = here.mask(leaf.tests)
+        mask = here.mask(tests)
         if here.whole:
-            return Condition(axis, "is", mask if holds else here.full & ~mask)
-        return Condition(axis, "some", mask) if holds else Condition(axis, "all", here.full & ~mask)
+            return (axis, "is", mask if holds else here.full & ~mask)
+        return (axis, "some", mask) if holds else (axis, "all", here.full & ~mask)
 
-    def ties(self, axes: Iterable[int]) -> tuple[list[tuple[Condition, ...]], set[int]]:
-        """What cannot be: sets of conditions that never hold together, for `axes` and the objects above them.
+    def ties(self, axis: int) -> tuple[list[tuple[Condition, ...]], tuple[int, ...]]:
+        """What cannot be: conditions that never hold together, on `axis` and what it hangs on; and those axes.
 
         Nothing is below an object that is off, and what cannot be null is there where the object above is on.
         """
+        path = self.axes[axis].path
+        shape = _shape(path)
+        here = self.presence(path)
+        there = self.axes[here].full & ~self.axes[here].absent
+        absent = self.axes[here].absent
         found: list[tuple[Condition, ...]] = []
-        seen = set(axes)
-        queue = sorted(seen)
-        done: set[str] = set()
-        for at in queue:
-            path = self.axes[at].path
-            if path in done:
-                continue
-            done.add(path)
-            shape = _shape(path)
-            here = self.presence(path)
-            axis = self.axes[here]
-            if self._by_path.get(path, here) != here:  # a list that is not there has no elements
-                elements = self._by_path[path]
-                if axis.absent:
-                    found.append(
-                        (Condition(here, "is", axis.absent), Condition(elements, "some", self.axes[elements].full))
-                    )
-            for upper in (shape.above, shape.free):
-                if upper is None:
-                    continue
-                over = self.presence(upper)
-                if over not in seen:
-                    seen.add(over)
-                    queue.append(over)
-                off = self.axes[over].absent
-                on = self.axes[over].full & ~off
-                there = axis.full & ~axis.absent
-                if off:
-                    found.append((Condition(over, "is", off), Condition(here, "is", there)))
-                if upper == shape.free:
-                    found += self._free(upper, Condition(here, "is", there), seen, queue)
-                elif off and "null" not in shape.types and shape.free is None:
-                    found.append((Condition(over, "is", on), Condition(here, "is", axis.absent)))
-            seen.add(here)
-        return found, seen
+        hangs_on = [here]
+        if not self.axes[axis].whole and absent:  # a list that is not there has no elements
+            full = self.axes[axis].full
+            found.append(((here, "is", absent), (axis, "some", full)))
+        if shape.above is not None:
+            over = self.presence(shape.above)
+            hangs_on.append(over)
+            off = self.axes[over].absent
+            on = self.axes[over].full & ~off
+            found.append(((over, "is", off), (here, "is", there)))
+            if "null" not in shape.types and shape.free is None:
+                found.append(((over, "is", on), (here, "is", absent)))
+        if shape.free is not None:
+            entry = self.axis(shape.free)
+            hangs_on.append(entry)
+            found += self._free(entry, (here, "is", there))
+        return found, tuple(hangs_on)
 
-    def _free(
-        self, upper: str, below: Condition, seen: set[int], queue: list[int]
-    ) -> Iterator[tuple[Condition, ...]]:
+    def _free(self, entry: int, below: Condition) -> Iterator[tuple[Condition, ...]]:
         """Something below an entry of a free-form object makes the entry a mapping."""
-        at = self.axis(upper)
-        if at not in seen:
-            seen.add(at)
-            queue.append(at)
-        axis = self.axes[at]
+        axis = self.axes[entry]
         mapping = sum(1 << i for i, v in enumerate(axis.values) if v is OPAQUE)
         if axis.whole:
-            yield (below, Condition(at, "is", axis.full & ~mapping))
+            yield (below, (entry, "is", axis.full & ~mapping))
         else:
-            self._wide.add(at)
-            yield (below, Condition(at, "some", axis.full & ~mapping))
-            yield (below, Condition(at, "all", axis.full & ~mapping))
+            self._wide.add(entry)
+            yield (below, (entry, "some", axis.full & ~mapping))
+            yield (below, (entry, "all", axis.full & ~mapping))
 
 
 @functools.cache
@@ -291,17 +291,19 @@ def _default_first(known: Field, values: list[Any]) -> list[Any]:
 def _of_types(types: Iterable[str], known: Field | None, tests: Sequence[Test]) -> list[Any]:
     if known and known.enum:
         return [v for v in known.enum if v is not None]
-    named = [t.value for t in tests if isinstance(t, (Equal, Differs)) and not is_glob(t.value)]
+    named = dict.fromkeys(
+        (type(t.value), t.value) for t in tests if isinstance(t, (Equal, Differs)) and not is_glob(t.value)
+    )
     default = known.default if known and known.default is not NO_DEFAULT else None
     values: list[Any] = []
     if "string" in types:
         globs = [t.pattern if isinstance(t, Glob) else str(t.value) for t in tests if _has_glob(t)]
-        texts = [v for v in named if isinstance(v, str)]
+        texts = [v for _, v in named if isinstance(v, str)]
         values += text_classes(texts, globs, default if isinstance(default, str) else None)
     if "boolean" in types:
         values += [False, True]
     if "integer" in types or "number" in types:
-        numbers = [v for v in named if isinstance(v, (int, float)) and not isinstance(v, bool)]
+        numbers = [v for _, v in named if isinstance(v, (int, float)) and not isinstance(v, bool)]
         bounds = [t.bound for t in tests if isinstance(t, Compare)]
         values += _numbers({*numbers, *bounds}, default, whole="number" not in types)
     if "object" in types:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-__all__ = ["TooManyTexts", "text_classes"]
+__all__ = ["TooManyTexts", "frame_of", "text_classes"]
 
 MOST_STATES = 20_000
 # Letters for what no glob names, the nicest first.
@@ -29,12 +29,13 @@ def text_classes(names: Iterable[str], globs: Iterable[str], prefer: str | None 
     if not patterns:
         other = prefer if prefer is not None and prefer not in taken else _unnamed(taken)
         return [*named, other]
-    reached = _prefixed(patterns) if all(_is_prefix(p) for p in patterns) else _followed(patterns)
+    frames = [frame for pattern in patterns if (frame := frame_of(pattern)) is not None]
+    reached = _framed(frames) if len(frames) == len(patterns) else _followed(patterns)
     found: list[str] = []
     for accepted, texts in reached:
         free = next((t for t in texts if t not in taken), None)
         if free is None:
-            free = _another(accepted, patterns, texts[0], taken)
+            free = _another(accepted, patterns, taken)
         if free is not None:
             found.append(free)
     if prefer is not None and prefer not in taken:
@@ -51,24 +52,47 @@ def _unnamed(taken: frozenset[str]) -> str:
     return text
 
 
-def _is_prefix(glob: str) -> bool:
-    return glob.endswith("*") and "*" not in glob[:-1] and "?" not in glob
+def frame_of(glob: str) -> tuple[str, str] | None:
+    """How texts of a pattern begin and end, where it says no more than that."""
+    head, star, tail = _compile(glob).partition("*")
+    return (head, tail) if star and "*" not in tail and "?" not in glob else None
 
 
-def _prefixed(globs: list[str]) -> list[tuple[frozenset[int], list[str]]]:
-    """Patterns that only say how a text begins: each beginning is a way of its own, and to begin otherwise."""
-    heads = {glob[:-1]: i for i, glob in enumerate(globs)}
-    found = []
-    for head in heads:
-        accepted = frozenset(i for other, i in heads.items() if head.startswith(other))
-        letters = {other[len(head)] for other in heads if len(other) > len(head) and other.startswith(head)}
-        filler = next(letter for letter in _fillers(letters))
-        found.append((accepted, [head, head + filler, head + filler * 2]))
-    if "" not in heads:
-        letters = {head[0] for head in heads}
-        filler = next(letter for letter in _fillers(letters))
-        found.append((frozenset(), ["other"] if "o" not in letters else [filler, filler * 2]))
-    return found
+def _framed(frames: list[tuple[str, str]]) -> list[tuple[int, list[str]]]:
+    """Patterns that only say how a text begins and ends. Any beginning goes with any end, as long as the text is
+    long enough; the few texts in which the two overlap are looked at one by one."""
+    filler = next(_fillers("".join(head + tail for head, tail in frames)))
+    heads = dict.fromkeys(["", *(head for head, _ in frames)])
+    tails = dict.fromkeys(["", *(tail for _, tail in frames)])
+    if len(heads) * len(tails) > MOST_STATES:
+        raise TooManyTexts
+    beginning = {h: _which(h.startswith(head) for head, _ in frames) for h in heads}
+    ending = {t: _which(t.endswith(tail) for _, tail in frames) for t in tails}
+    ways: dict[int, list[str]] = {}
+    for head, begins in beginning.items():
+        for tail, ends in ending.items():
+            if begins & ends not in ways:
+                ways[begins & ends] = [f"{head}{filler * n}{tail}" for n in (1, 2, 3)]
+    for head, tail in frames:
+        for shared in range(1, min(len(head), len(tail)) + 1):
+            if head.endswith(tail[:shared]):
+                text = head + tail[shared:]
+                accepted = _which(_frames(h, t, text) for h, t in frames)
+                ways.setdefault(accepted, []).append(text)
+    if len(frames) <= 32:  # a text without a filler reads better, where it is of the same kind
+        for accepted, texts in ways.items():
+            bare = texts[0].replace(filler, "")
+            if bare and _which(_frames(h, t, bare) for h, t in frames) == accepted:
+                texts.insert(0, bare)
+    return list(ways.items())
+
+
+def _frames(head: str, tail: str, text: str) -> bool:
+    return len(text) >= len(head) + len(tail) and text.startswith(head) and text.endswith(tail)
+
+
+def _which(holds: Iterable[bool]) -> int:
+    return sum(1 << i for i, held in enumerate(holds) if held)
 
 
 def _fillers(but: Iterable[str]) -> Iterator[str]:
@@ -77,29 +101,29 @@ def _fillers(but: Iterable[str]) -> Iterator[str]:
     yield from (letter for i in range(0x4E00, 0x9FFF) if (letter := chr(i)) not in taken)
 
 
-# Where a glob stands: the places in it that could be next, as bits; None once it holds whatever follows.
-_State = tuple[tuple[int, int], ...]
+# The globs that are open, each with the places in it that could be next, as bits; and those that hold by now.
+_State = tuple[tuple[tuple[int, int], ...], int]
 
 
-def _followed(globs: list[str]) -> list[tuple[frozenset[int], list[str]]]:
+def _followed(globs: list[str]) -> list[tuple[int, list[str]]]:
     """Every set of globs that a text can satisfy together, with up to three texts."""
     filler = next(_fillers("".join(globs)))
     compiled = [_compile(glob) for glob in globs]
     start = _settle(((i, _closure(compiled[i], 1)) for i in range(len(globs))), compiled)
-    ways: dict[frozenset[int], list[str]] = {}
+    ways: dict[int, list[str]] = {}
     seen = {start: ""}
     queue = [start]
     for state in queue:
         text, (active, sure) = seen[state], state
-        accepted = sure | {i for i, places in active if places >> len(compiled[i]) & 1}
+        accepted = sure | sum(1 << i for i, places in active if places >> len(compiled[i]) & 1)
         texts = ways.setdefault(accepted, [])
         if len(texts) < 3:
             texts.append(text)
         letters = {compiled[i][p] for i, places in active for p in _bits(places) if p < len(compiled[i])}
         for letter in (filler, *sorted(letters - {"*", "?"})):
             steps = ((i, _step(compiled[i], places, letter)) for i, places in active)
-            after_active, after_sure = _settle(steps, compiled)
-            after = (after_active, after_sure | sure)
+            still, new = _settle(steps, compiled)
+            after = (still, new | sure)
             if after not in seen:
                 if len(seen) > MOST_STATES:
                     raise TooManyTexts
@@ -116,20 +140,17 @@ def _compile(glob: str) -> str:
     return glob
 
 
-def _settle(
-    steps: Iterable[tuple[int, int]], globs: list[str]
-) -> tuple[_State, frozenset[int]]:
+def _settle(steps: Iterable[tuple[int, int]], globs: list[str]) -> _State:
     """Globs that may still go either way, and those that hold from here on; the others are out."""
-    active, sure = [], set()
+    active, sure = [], 0
     for i, places in steps:
         if not places:
             continue
-        end = len(globs[i])
-        if globs[i].endswith("*") and places >> (end - 1) & 1:
-            sure.add(i)
+        if globs[i].endswith("*") and places >> (len(globs[i]) - 1) & 1:
+            sure |= 1 << i
         else:
             active.append((i, places))
-    return tuple(active), frozenset(sure)
+    return tuple(active), sure
 
 
 def _closure(glob: str, places: int) -> int:
@@ -160,8 +181,8 @@ def _bits(mask: int) -> Iterator[int]:
         mask ^= low
 
 
-def _satisfied(text: str, globs: list[str]) -> frozenset[int]:
-    return frozenset(i for i, glob in enumerate(globs) if _matches(_compile(glob), text))
+def _satisfied(text: str, globs: list[str]) -> int:
+    return _which(_matches(_compile(glob), text) for glob in globs)
 
 
 def _matches(glob: str, text: str) -> bool:
@@ -171,41 +192,25 @@ def _matches(glob: str, text: str) -> bool:
     return bool(places >> len(glob) & 1)
 
 
-def _another(accepted: frozenset[int], globs: list[str], text: str, taken: frozenset[str]) -> str | None:
-    """A text that satisfies just the `accepted` globs and is not taken, or None if those that are taken are all.
+def _another(accepted: int, globs: list[str], taken: frozenset[str]) -> str | None:
+    """A text that satisfies just the `accepted` globs and is not taken; None if those that are taken are all.
 
-    The taken ones of that kind join the automaton, each as a pattern without a wildcard that must not hold.
+    The taken ones of that kind join the automaton as patterns without a wildcard, none of which may hold.
     """
-    del text
     names = [name for name in taken if _satisfied(name, globs) == accepted]
     patterns = [*(_compile(g) for g in globs), *names]
-    # A wildcard in a name would act as one: names are compared as they stand, by their own place in the list.
-    reached = _followed_with(patterns, len(globs), accepted)
-    return reached
-
-
-def _followed_with(patterns: list[str], globs: int, wanted: frozenset[int]) -> str | None:
     filler = next(_fillers("".join(patterns)))
-    literal = [i >= globs for i in range(len(patterns))]
-
-    def closure(i: int, places: int) -> int:
-        return places if literal[i] else _closure(patterns[i], places)
-
-    def step(i: int, places: int, letter: str) -> int:
-        if not literal[i]:
-            return _step(patterns[i], places, letter)
-        return sum(1 << (at + 1) for at in _bits(places) if at < len(patterns[i]) and patterns[i][at] == letter)
-
-    start = tuple(closure(i, 1) for i in range(len(patterns)))
+    start = tuple(_closure(pattern, 1) for pattern in patterns)
     seen = {start: ""}
     queue = [start]
     for state in queue:
-        accepted = frozenset(i for i, places in enumerate(state) if places >> len(patterns[i]) & 1)
-        if accepted == wanted:
+        if _which(bool(places >> len(p) & 1) for p, places in zip(patterns, state, strict=True)) == accepted:
             return seen[state]
-        letters = {patterns[i][p] for i, places in enumerate(state) for p in _bits(places) if p < len(patterns[i])}
+        letters = {
+            p[at] for p, places in zip(patterns, state, strict=True) for at in _bits(places) if at < len(p)
+        }
         for letter in (filler, *sorted(letters - {"*", "?"})):
-            after = tuple(step(i, places, letter) for i, places in enumerate(state))
+            after = tuple(_step(p, places, letter) for p, places in zip(patterns, state, strict=True))
             if after not in seen:
                 if len(seen) > MOST_STATES:
                     raise TooManyTexts

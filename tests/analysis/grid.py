@@ -47,7 +47,7 @@ GLOBS = ["a*", "*b", "?"]
 TEXTS = ["ab", "b", "a", "ax", "xb", "x", "xx", "axxb"]
 SPECULATIVE: list[Any] = [
     None,
-    *({"method": m, "num_speculative_tokens": n} for m, n in itertools.product(["mtp", "ngram", None], [1, 2, 3, 5])),
+    *({"method": m, "num_speculative_tokens": n} for m, n in itertools.product(["mtp", "ngram", "medusa", None], [1, 2, 3, 5])),
 ]
 
 # What is given for the paths that a policy asks for: each a list of partial documents.
