@@ -27,11 +27,11 @@ class _Pair(NamedTuple):
 def conflicts(ranked: Ranked, most: int = MOST_CONFLICTS) -> Iterator[Conflict | Cut]:
     """Every pair that can disagree, those for models of one architecture first; `Cut` for what was not settled."""
     found = 0
-    left = 0
     for pair in _pairs(ranked):
         if found >= most:
-            left += 1
-            continue
+            why = f"the first {found} conflicts are shown; further pairs of rules that overlap were not settled"
+            yield Cut("conflicts", why)
+            return
         names = (ranked.rules[pair.first].id, ranked.rules[pair.second].id)
         try:
             conflict = _conflict(ranked, pair)
@@ -41,36 +41,28 @@ def conflicts(ranked: Ranked, most: int = MOST_CONFLICTS) -> Iterator[Conflict |
         if conflict is not None:
             found += isinstance(conflict, Conflict)
             yield conflict
-    if left:
-        yield Cut("conflicts", f"{found} conflicts are shown; {left} more pairs of rules that overlap were not settled")
 
 
 def _pairs(ranked: Ranked) -> Iterator[_Pair]:
-    """Pairs of equal weight whose boxes meet and that want something else, first those that meet without a list
-    of two elements."""
-    later: list[_Pair] = []
-    for i, rule in enumerate(ranked.rules):
-        _, last = ranked.groups[i]
-        if last == i + 1:
-            continue
-        rest = ranked.between(i + 1, last)
-        near: dict[int, bool] = {}
-        for b in ranked.boxes_of_rule(i):
-            box = ranked.boxes[b]
-            meets = ranked.near(box) & rest
-            wide = ranked.near(box, lists=False) & rest
-            for o in bits(wide):
-                other = ranked.owner[o]
-                near[other] = near.get(other, False) or bool(meets >> o & 1)
-        for other in sorted(near):
-            pair = _wanting(ranked, i, other)
-            if pair is None:
+    """Pairs of equal weight whose boxes meet and that want something else: first those that meet in lists of one
+    element, then the others."""
+    for lists in (True, False):
+        for i in range(len(ranked.rules)):
+            _, last = ranked.groups[i]
+            if last == i + 1:
                 continue
-            if near[other]:
-                yield pair
-            else:
-                later.append(pair)
-    yield from later
+            rest = ranked.between(i + 1, last)
+            met = near = 0
+            for b in ranked.boxes_of_rule(i):
+                met |= ranked.near(ranked.boxes[b]) & rest
+                if not lists:
+                    near |= ranked.near(ranked.boxes[b], lists=False) & rest
+            before = {ranked.owner[o] for o in bits(met)} if met and (lists or near) else set()
+            others = before if lists else {ranked.owner[o] for o in bits(near)} - before
+            for other in sorted(others):
+                pair = _wanting(ranked, i, other)
+                if pair is not None:
+                    yield pair
 
 
 def _wanting(ranked: Ranked, i: int, j: int) -> _Pair | None:
