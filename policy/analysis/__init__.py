@@ -11,6 +11,7 @@ any PEP 440 release. A release that the catalog does not describe decides as the
 from __future__ import annotations
 
 from policy.analysis.analyse import LIMIT, analyse
+from policy.analysis.differences import differences
 from policy.analysis.findings import (
     Analysis,
     Conflict,
@@ -37,4 +38,5 @@ __all__ = [
     "Unserved",
     "Witness",
     "analyse",
+    "differences",
 ]

@@ -146,5 +146,9 @@ class Difference(NamedTuple):
 
 
 class Differences(NamedTuple):
+    """`alike` are the ids of rules that changed in what they ask for where no deployment was found whose decision
+    changes with it: a `prefer` for V1 in releases that have nothing else."""
+
     found: tuple[Difference, ...] = ()
+    alike: tuple[tuple[str, ...], ...] = ()
     cut: tuple[Cut, ...] = ()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from bisect import bisect_right
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from itertools import pairwise
 
 from packaging.version import Version
@@ -25,6 +25,7 @@ class Homes:
     def __init__(self, catalog: Catalog) -> None:
         self.catalog = catalog
         self.releases = catalog.releases
+        self._names: dict[str, tuple[str, ...]] = {}
 
     @functools.cached_property
     def cuts(self) -> tuple[Version, ...]:
@@ -49,9 +50,26 @@ class Homes:
             return None
         return self.home(version)
 
+    def architectures(self, version: str) -> tuple[str, ...]:
+        """The names that the home of a version registers, the usual kind first."""
+        home = self.home(Version(version))
+        if home not in self._names:
+            names = self.catalog.architecture_names(home)
+            self._names[home] = tuple(sorted(names, key=lambda name: (not name.endswith("ForCausalLM"), name)))
+        return self._names[home]
+
     @functools.cached_property
     def _described(self) -> frozenset[Version]:
         return frozenset(map(Version, self.releases))
+
+    def members(self, line: VersionLine, mask: int) -> Iterator[tuple[str, str]]:
+        """Each described release with a version of it in the pieces of `mask`, newest first."""
+        for release in reversed(self.releases):
+            for ending in ("", "rc1", ".post1"):
+                version = Version(release + ending)
+                if mask >> line.piece(version) & 1:
+                    yield release, str(version)
+                    break
 
     def nice(self, line: VersionLine, mask: int) -> str:
         """A version in the pieces of `mask`: a described release if there is one, the newest, or what is near it."""

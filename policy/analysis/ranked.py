@@ -12,10 +12,10 @@ from policy.analysis.space import Condition, Space, Unanalysable
 from policy.analysis.texts import TooManyTexts
 from policy.analysis.versions import Unsplittable
 from policy.decision.serving import SWITCH_PATH
-from policy.rules.match import Exists, Leaf, Match
+from policy.rules.match import Exists, Leaf, Match, Not
 from policy.rules.policy_set import PolicySet, Rule
 
-__all__ = ["Ranked", "bits"]
+__all__ = ["Ranked", "bits", "space_of"]
 
 # Of more sets of values on an axis, each part of it is asked and not each set.
 MANY_SETS = 32
@@ -35,7 +35,10 @@ class Ranked:
     Rules that the space cannot express are in `cut` and not in `rules`.
     """
 
-    def __init__(self, policies: PolicySet, homes: Homes, budget: Budget) -> None:
+    def __init__(
+        self, policies: PolicySet, homes: Homes, budget: Budget, space: Space | None = None
+    ) -> None:
+        """`space` is one that was made for these policies among others (see `space_of`)."""
         self.policies = policies
         self.homes = homes
         self.cut: list[Cut] = []
@@ -43,7 +46,9 @@ class Ranked:
         self.boxes: list[Box] = []
         self.owner: list[int] = []
         self.starts: list[int] = [0]
-        self.space = self._space(policies)
+        switched = any(_asks(rule.match, SWITCH_PATH) for rule in policies.rules)
+        self._switch: Leaf | None = SWITCH_IS_SET if switched else None
+        self.space = space or space_of([policies], homes, switched=switched)
         for rule in policies.rules:
             try:
                 self._add(rule, boxes_of(rule.match, self.space))
@@ -52,12 +57,6 @@ class Ranked:
         self.search = Search(self.space, budget)
         self.groups = self._groups()
         self._index()
-
-    def _space(self, policies: PolicySet) -> Space:
-        matches = [rule.match for rule in policies.rules]
-        switched = any(leaf.path == SWITCH_PATH for match in matches for leaf in match.leaves())
-        self._switch: Leaf | None = Leaf(SWITCH_PATH, (Exists(wanted=True),)) if switched else None
-        return Space(matches, self.homes.cuts if switched else (), [self._switch] if self._switch else ())
 
     def _add(self, rule: Rule, found: list[Box]) -> None:
         self.owner += [len(self.rules)] * len(found)
@@ -238,6 +237,21 @@ class Ranked:
     def between(self, first: int, last: int) -> int:
         """The boxes of the rules from `first` to `last` (not included), as a bit mask."""
         return (1 << self.starts[last]) - (1 << self.starts[first])
+
+
+def space_of(sets: Iterable[PolicySet], homes: Homes, *, switched: bool) -> Space:
+    """The space of the rules of all `sets`; with `switched` it tells apart whether the switch is set, and where."""
+    matches = [rule.match for policies in sets for rule in policies.rules]
+    return Space(matches, homes.cuts if switched else (), [SWITCH_IS_SET] if switched else [])
+
+
+SWITCH_IS_SET = Leaf(SWITCH_PATH, (Exists(wanted=True),))
+
+
+def _asks(match: Match, path: str) -> bool:
+    if isinstance(match, Leaf):
+        return match.path == path
+    return _asks(match.term, path) if isinstance(match, Not) else any(_asks(t, path) for t in match.terms)
 
 
 def _needed(box: Box, axis: int) -> int:

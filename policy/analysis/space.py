@@ -40,7 +40,7 @@ Condition = tuple[int, Literal["is", "some", "all"], int]
 class Axis:
     """The values of one fact, or of an element of it where it is a list. `values[i]` stands for part i."""
 
-    __slots__ = ("_bits", "_globs", "absent", "full", "line", "path", "values", "whole")
+    __slots__ = ("_bits", "_globs", "_named", "absent", "full", "line", "path", "values", "whole")
 
     def __init__(self, path: str, values: Sequence[Any], line: VersionLine | None, *, whole: bool) -> None:
         self.path = path
@@ -50,6 +50,7 @@ class Axis:
         self.full = (1 << len(values)) - 1
         self._bits = {(type(v) is bool, v): i for i, v in enumerate(values) if type(v) is not dict}
         self._globs: dict[str, int] = {}
+        self._named: set[tuple[bool, Any]] = set()
         at = self._bits.get((False, ABSENT))
         self.absent = 0 if at is None else 1 << at  # the part of no value
 
@@ -62,9 +63,23 @@ class Axis:
             found |= self._one(test)
         return found
 
+    def part(self, text: str) -> int:
+        """The part that a text is in, once all tests have been asked for."""
+        at = self._bits.get((False, text))
+        if at is not None:
+            return 1 << at
+        found = self.full & ~self.absent
+        for i, value in enumerate(self.values):
+            if type(value) is not str or (False, value) in self._named:
+                found &= ~(1 << i)
+        for pattern, mask in self._globs.items():
+            found &= mask if Glob(pattern).holds(text) else ~mask
+        return found
+
     def _one(self, test: Test) -> int:
         if isinstance(test, Equal):
             at = self._bits.get((type(test.value) is bool, test.value))
+            self._named.add((type(test.value) is bool, test.value))
             return 0 if at is None else 1 << at
         if isinstance(test, Exists):
             present = self.full & ~self.absent
@@ -251,7 +266,8 @@ class Space:
             hangs_on.append(over)
             off = self.axes[over].absent
             on = self.axes[over].full & ~off
-            found.append(((over, "is", off), (here, "is", there)))
+            # In this order: rather no value than an object that nobody asked for.
+            found.append(((here, "is", there), (over, "is", off)))
             if "null" not in shape.types and shape.free is None:
                 found.append(((over, "is", on), (here, "is", absent)))
         if shape.free is not None:

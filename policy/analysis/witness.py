@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from packaging.version import Version
+
 from policy.analysis.findings import Witness
 from policy.analysis.homes import Homes
 from policy.analysis.ranked import bits
@@ -19,6 +21,7 @@ from policy.rules.policy_set import PolicySet
 
 __all__ = ["decide", "several", "witness_at"]
 
+PLAIN_VERSION = Version("1.0")
 # Facts that the resolver may ask for beyond those of the point, one after the other.
 MOST_FILLED = 64
 
@@ -34,14 +37,17 @@ def witness_at(
             continue
         if axis.whole:
             _put(document, axis.path, _value(axis, point.scalars.get(at, axis.full)))
-    for at in sorted(axes, key=lambda a: space.axes[a].path):
-        axis = space.axes[at]
-        if not axis.whole and not _is_off(at, point, space):
-            _set(document, axis.path, _list(axis, _elements(at, axis, point)))
     vllm = space.axis("vllm")
     line = space.axes[vllm].line
     assert line is not None
     document["vllm"] = homes.nice(line, point.scalars.get(vllm, line.full))
+    for at in sorted(axes, key=lambda a: space.axes[a].path):
+        axis = space.axes[at]
+        if not axis.whole and not _is_off(at, point, space):
+            elements = _elements(at, axis, point)
+            if axis.path == "model_config.architectures":
+                elements = [_registered(axis, name, document["vllm"], homes) for name in elements]
+            _set(document, axis.path, _list(axis, elements))
     known = _known(document, policies)
     return Witness(known, homes.assumed(document["vllm"]))
 
@@ -66,7 +72,16 @@ def several(point: Point, axes: Iterable[int], space: Space) -> tuple[str, ...]:
 def _value(axis: Axis, mask: int) -> Any:
     if mask & axis.absent and _default(axis.path) is None:
         return ABSENT
+    if axis.line is not None and mask >> (piece := axis.line.piece(PLAIN_VERSION)) & 1:
+        return str(PLAIN_VERSION)
     return axis.values[next(bits(mask))]
+
+
+def _registered(axis: Axis, name: Any, vllm: str, homes: Homes) -> Any:
+    """An architecture that the release registers and no rule tells apart from `name`, if there is one."""
+    part = axis.part(name)
+    known = homes.architectures(vllm)
+    return name if name in known else next((other for other in known if axis.part(other) == part), name)
 
 
 def _elements(at: int, axis: Axis, point: Point) -> list[Any]:
