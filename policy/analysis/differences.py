@@ -12,13 +12,14 @@ from typing import NamedTuple
 from policy.analysis.boxes import EVERYTHING, Box, joined
 from policy.analysis.findings import Cut, Difference, Differences, Witness
 from policy.analysis.homes import Homes
-from policy.analysis.meaning import asked, changed, meaning
+from policy.analysis.meaning import asked, changed, deciding, meaning
 from policy.analysis.ranked import Ranked, bits, space_of
 from policy.analysis.search import Budget, OverBudget, Point
 from policy.analysis.variants import variants
 from policy.analysis.witness import decide, witness_at
 from policy.decision.decision import Decision
 from policy.engine.catalog import Catalog
+from policy.facts.facts import Facts
 from policy.rules.policy_set import PolicySet, Rule
 
 __all__ = ["differences"]
@@ -86,7 +87,9 @@ class _Comparison:
                 witness = witness_at(*found, self.space, self.homes, [self.old, self.new])
                 one, other = (decide(some, witness, self.homes) for some in (self.old, self.new))
                 if meaning(one, witness.document) != meaning(other, witness.document):
-                    yield Difference(_by(one), _by(other), witness, one, other)
+                    facts = Facts(witness.document)
+                    old, new = (next(iter(deciding(some, facts)), None) for some in (self.old, self.new))
+                    yield Difference(old and old.id, new and new.id, witness, one, other)
                     return
 
     def _follow(self, side: Ranked, rule: Rule) -> None:
@@ -149,19 +152,30 @@ class _Comparison:
         point, axes = found
         less_telling: Difference | None = None
         for witness in self._witnesses(point, axes):
+            if not self._is_in(witness, cell):
+                continue
             one, other = (decide(some, witness, self.homes) for some in (self.old, self.renewed))
             if meaning(one, witness.document) == meaning(other, witness.document):
                 continue
             shown = decide(self.new, witness, self.homes) if self.new.env != self.old.env else other
-            difference = Difference(_by(one), _by(other), witness, one, shown)
-            if names == (difference.old_by, difference.new_by):
+            difference = Difference(*names, witness, one, shown)
+            less_telling = less_telling or difference  # the operator's switch decides there
+            if names == (_by(one), _by(other)):
                 less_telling = difference
                 break
-            less_telling = less_telling or difference  # the switch, or another rule, decides there
         if less_telling is None:
             self.alike.setdefault(tuple(name for name in dict.fromkeys(names) if name))
-        elif less_telling not in self.found.values():
+        else:
             self.found[*names, old, new] = less_telling
+
+    def _is_in(self, witness: Witness, cell: _Cell) -> bool:
+        """Whether the same rules decide for a witness as in the cell, on both sides."""
+        facts = Facts(witness.document)
+        return all(
+            asked(found := deciding(side.policies, facts)) == _asked(side, some)
+            and (found[0].id if found else None) == _first(side, some)
+            for side, some in ((self.before, cell.old), (self.after, cell.new))
+        )
 
     def _witnesses(self, point: Point, axes: set[int]) -> Iterator[Witness]:
         base = witness_at(point, axes, self.space, self.homes, [self.old, self.new])

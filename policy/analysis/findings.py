@@ -133,9 +133,10 @@ class Analysis(NamedTuple):
 
 
 class Difference(NamedTuple):
-    """Facts that get another decision, all decided by the same two: `old` and `new` are the witness's decisions.
+    """Facts that get another decision: `old` and `new` are the decisions for `witness`.
 
-    `old_by` and `new_by` are ids of rules, or None where no rule decides.
+    `old_by` and `new_by` are the ids of the first rules of highest weight that match before and after, None where
+    none does. Where only the operator's switch shows the difference, it overrules a `prefer`, and the decision says so.
     """
 
     old_by: str | None

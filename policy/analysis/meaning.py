@@ -7,10 +7,11 @@ from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
 
 from policy.decision.decision import Decision
+from policy.facts.facts import Facts
 from policy.rules.match import Leaf, Match, Not
 from policy.rules.policy_set import PolicySet, Rule
 
-__all__ = ["asked", "changed", "meaning"]
+__all__ = ["asked", "changed", "deciding", "meaning"]
 
 
 def meaning(decision: Decision, facts: Mapping[str, Any]) -> tuple[Any, ...]:
@@ -36,6 +37,16 @@ def asked(deciding: Sequence[Rule]) -> Hashable:
             if env.setdefault(name, value) != value:
                 return "conflicting-env"
     return (first.enforce, first.runner, frozenset(env.items()))
+
+
+def deciding(policies: PolicySet, facts: Facts) -> list[Rule]:
+    """The rules that match with the highest weight, which decide together unless the operator's switch does."""
+    matching = [rule for rule in policies.rules if rule.match.value(facts)]
+    if not matching:
+        return []
+    first = matching[0]
+    same = [rule for rule in matching if rule.enforce == first.enforce]
+    return same if first.enforce == "require" else [r for r in same if r.priority == first.priority]
 
 
 def changed(old: PolicySet, new: PolicySet) -> tuple[list[Rule], list[Rule]]:
