@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from policy.analysis.conflicts import conflicts
-from policy.analysis.findings import Analysis, Conflict, Cut, NeverDecides
+from policy.analysis.findings import Analysis, Conflict, NeverDecides, Redundant, Unserved
 from policy.analysis.homes import Homes
 from policy.analysis.ranked import Ranked
 from policy.analysis.reach import never_decides
@@ -22,7 +22,8 @@ LIMIT = 20_000_000
 def analyse(policies: PolicySet, catalog: Catalog, *, limit: int = LIMIT, engine: bool = True) -> Analysis:
     """Every finding of `policies`. `engine=False` leaves out what needs the catalog's rules (`redundant`,
     `unserved`), which costs the reading of its releases."""
-    ranked = Ranked(policies, Homes(catalog), Budget(limit))
+    budget = Budget(limit)
+    ranked = Ranked(policies, Homes(catalog), budget)
     cut = list(ranked.cut)
     pairs: list[Conflict] = []
     for pair in conflicts(ranked):
@@ -37,4 +38,22 @@ def analyse(policies: PolicySet, catalog: Catalog, *, limit: int = LIMIT, engine
             idle.append(found._replace(clashes=found.rule.id in sides))
         else:
             cut.append(found)
-    return Analysis(never_decides=tuple(idle), conflicts=tuple(pairs), cut=tuple(cut))
+    redundant: list[Redundant] = []
+    unserved: list[Unserved] = []
+    if engine:
+        from policy.analysis.served import EngineQuestions  # noqa: PLC0415  (only who asks for it pays)
+
+        questions = EngineQuestions(ranked, budget)
+        for use in questions.redundant():
+            if isinstance(use, Redundant):
+                redundant.append(use)
+            else:
+                cut.append(use)
+        for lack in questions.unserved():
+            if isinstance(lack, Unserved):
+                unserved.append(lack)
+            else:
+                cut.append(lack)
+    return Analysis(
+        tuple(idle), tuple(pairs), tuple(redundant), tuple(unserved), cut=tuple(dict.fromkeys(cut))
+    )

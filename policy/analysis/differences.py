@@ -136,7 +136,7 @@ class _Comparison:
 
     def _point(self, cell: _Cell) -> tuple[Point, set[int]] | None:
         axes = cell.box.axes().union(*(box.axes() for box in cell.avoided))
-        ties, axes = self.before.ties(axes)
+        ties, axes = self.before.ties.of(axes)
         point = self.before.search.outside(cell.box, [*cell.avoided, *ties])
         return None if point is None else (point, axes)
 

@@ -10,6 +10,7 @@ from policy.analysis.homes import Homes
 from policy.analysis.search import Budget, Point, Search
 from policy.analysis.space import Condition, Space, Unanalysable
 from policy.analysis.texts import TooManyTexts
+from policy.analysis.ties import Ties
 from policy.analysis.versions import Unsplittable
 from policy.decision.serving import SWITCH_PATH
 from policy.rules.match import Exists, Leaf, Match, Not
@@ -94,7 +95,7 @@ class Ranked:
             self._wide.update(axis for axis, _ in box.alls)
         self._apart: dict[tuple[int, int, bool], int] = {}
         self._covers: dict[tuple[int, bool], tuple[int, list[int]]] = {}
-        self._ties: dict[int, tuple[list[Box], tuple[int, ...]]] = {}
+        self.ties = Ties(self.space)
 
     def near(self, box: Box, *, lists: bool = True) -> int:
         """The boxes that may share a point with `box`, as a bit mask.
@@ -160,7 +161,7 @@ class Ranked:
         for switch in switches:
             if switch is not None:
                 axes |= switch.axes()
-            ties, axes = self.ties(axes)
+            ties, axes = self.ties.of(axes)
             narrow = self._narrowed(box, axes)
             point = self.search.outside(narrow, [*avoided, *([switch] if switch else ()), *ties])
             if point is not None:
@@ -197,24 +198,6 @@ class Ranked:
         if not lists:
             return box
         return Box(box.scalars, box.somes, (*box.alls, *((a, _needed(box, a)) for a in lists)))
-
-    def ties(self, axes: set[int]) -> tuple[list[Box], set[int]]:
-        """What cannot be (see `Space.ties`), as boxes to avoid; and the axes with those that they hang on."""
-        found: list[Box] = []
-        seen: set[int] = set()
-        open_ = axes
-        while open_:
-            seen |= open_
-            further: set[int] = set()
-            for axis in open_:
-                if axis not in self._ties:
-                    ties, hangs_on = self.space.ties(axis)
-                    boxes = [box for tie in ties if (box := of_conditions(tie, self.space))]
-                    self._ties[axis] = boxes, hangs_on
-                found += self._ties[axis][0]
-                further.update(self._ties[axis][1])
-            open_ = further - seen
-        return found, seen
 
     @property
     def _switches(self) -> Iterator[Box | None]:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, TypeVar
 
 from packaging.version import Version
 
@@ -14,13 +14,15 @@ from policy.analysis.search import Point
 from policy.analysis.space import OPAQUE, Axis, Space
 from policy.decision.decision import Decision
 from policy.decision.resolve import resolve
+from policy.decision.serving import Undecided
 from policy.facts.facts import ABSENT, Facts
 from policy.facts.fields import NO_DEFAULT, OPEN_MAPPINGS, field
 from policy.rules.match import unknown_facts
 from policy.rules.policy_set import PolicySet
 
-__all__ = ["decide", "several", "witness_at"]
+__all__ = ["decide", "settled", "several", "witness_at"]
 
+Answer = TypeVar("Answer")
 PLAIN_VERSION = Version("1.0")
 # Facts that the resolver may ask for beyond those of the point, one after the other.
 MOST_FILLED = 64
@@ -56,6 +58,16 @@ def decide(policies: PolicySet, witness: Witness, homes: Homes) -> Decision:
     """What `resolve` answers for a witness."""
     engine = homes.catalog.find(witness.document["vllm"], witness.assume)
     return resolve(policies, engine, Facts(witness.document))
+
+
+def settled(facts: Facts, ask: Callable[[Facts], Answer]) -> Answer:
+    """The answer for `facts`; where it hangs on a fact that is not given, with a plain value for it."""
+    for _ in range(MOST_FILLED):
+        try:
+            return ask(facts)
+        except Undecided as undecided:
+            facts = facts.replace(undecided.paths[0], _plain(undecided.paths[0]))
+    return ask(facts)
 
 
 def several(point: Point, axes: Iterable[int], space: Space) -> tuple[str, ...]:
