@@ -88,8 +88,8 @@ class _Comparison:
                 one, other = (decide(some, witness, self.homes) for some in (self.old, self.new))
                 if meaning(one, witness.document) != meaning(other, witness.document):
                     facts = Facts(witness.document)
-                    old, new = (next(iter(deciding(some, facts)), None) for some in (self.old, self.new))
-                    yield Difference(old and old.id, new and new.id, witness, one, other)
+                    first = [next((r.id for r in deciding(p, facts)), None) for p in (self.old, self.new)]
+                    yield Difference(first[0], first[1], witness, one, other)
                     return
 
     def _follow(self, side: Ranked, rule: Rule) -> None:

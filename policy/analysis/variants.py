@@ -29,9 +29,7 @@ def variants(base: Witness, point: Point, space: Space, homes: Homes) -> Iterato
     documents = [base.document, *(_with_switch(base.document, raw) for raw in ("0", "1"))]
     for document in documents[1:]:
         yield Witness(document, base.assume)
-    vllm = space.axis("vllm")
-    line = space.axes[vllm].line
-    assert line is not None
+    vllm, line = space.releases()
     mask = point.scalars.get(vllm, line.full)
     releases = [homes.home(Version(base.document["vllm"]))]
     for release, version in homes.members(line, mask):
