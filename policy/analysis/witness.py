@@ -20,7 +20,7 @@ from policy.facts.fields import OPEN_MAPPINGS, field
 from policy.rules.match import unknown_facts
 from policy.rules.policy_set import PolicySet
 
-__all__ = ["decide", "settled", "several", "witness_at"]
+__all__ = ["decide", "decide_all", "settled", "several", "witness_at"]
 
 Answer = TypeVar("Answer")
 PLAIN_VERSION = Version("1.0")
@@ -56,6 +56,20 @@ def decide(policies: PolicySet, witness: Witness, homes: Homes) -> Decision:
     """What `resolve` answers for a witness."""
     engine = homes.catalog.find(witness.document["vllm"], witness.assume)
     return resolve(policies, engine, Facts(witness.document))
+
+
+def decide_all(
+    policies: Sequence[PolicySet], witness: Witness, homes: Homes
+) -> tuple[Witness, list[Decision]]:
+    """The decisions of several policy sets, and the witness with plain values for facts that they hang on."""
+    for _ in range(MOST_FILLED):
+        decisions = [decide(some, witness, homes) for some in policies]
+        missing = next((path for decision in decisions for path in decision.missing_facts), None)
+        if missing is None:
+            break
+        filled = Facts(witness.document).replace(missing, _plain(missing)).document
+        witness = witness._replace(document={k: v for k, v in filled.items() if k != "unknown"})
+    return witness, decisions
 
 
 def settled(facts: Facts, ask: Callable[[Facts], Answer]) -> Answer:

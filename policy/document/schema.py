@@ -17,7 +17,7 @@ from policy.document.source import Document, plain_scalar
 __all__ = ["API_VERSION", "SCHEMAS", "check", "load_schema", "raw_scalar", "schema_folder"]
 
 API_VERSION = "runnerctl/v1"
-SCHEMAS = ("policy", "facts", "decision", "compiled-policy", "engine-release", "upgrade", "matrix")
+SCHEMAS = ("policy", "facts", "decision", "compiled-policy", "engine-release", "upgrade", "matrix", "diff")
 
 _TYPES = {
     "string": "a string",
