@@ -21,7 +21,8 @@ def diff(
     paths: Annotated[
         list[str],
         typer.Argument(
-            metavar="OLD NEW", help="Two policy files or folders; with --git, those to compare with the commit."
+            metavar="OLD NEW",
+            help="Two policy files or folders; with --git, those to compare with the commit.",
         ),
     ],
     git: Annotated[

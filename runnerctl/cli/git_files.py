@@ -44,7 +44,7 @@ def policies_at(revision: str, paths: Sequence[str]) -> PolicySet:
 def _git(folder: str, *words: str) -> bytes | None:
     """What git prints; None where it fails."""
     try:
-        done = subprocess.run(  # noqa: S603  (git, with words of our own)
+        done = subprocess.run(
             ["git", "-C", folder, *words],  # noqa: S607  (whichever git the operator uses)
             capture_output=True,
             check=False,
