@@ -72,19 +72,30 @@ class Homes:
             for ending in ("", "rc1", ".post1", ".dev1")
         }
 
+    def _described_on(self, line: VersionLine) -> tuple[tuple[str, str, int], ...]:
+        """The described releases, newest first, each with versions of it, the nicest first, and their pieces."""
+        if line.described is None:
+            tried = zip(*(self._versions[ending] for ending in ("", "rc1", ".post1")), strict=True)
+            line.described = tuple((r, text, 1 << line.piece(v)) for some in tried for r, text, v in some)
+        return line.described
+
     def members(self, line: VersionLine, mask: int) -> Iterator[tuple[str, str]]:
         """Each described release with a version of it in the pieces of `mask`, newest first."""
-        tried = zip(*(self._versions[ending] for ending in ("", "rc1", ".post1")), strict=True)
-        for some in tried:
-            for release, text, version in some:
-                if mask >> line.piece(version) & 1:
-                    yield release, text
-                    break
+        last = None
+        for release, text, piece in self._described_on(line):
+            if piece & mask and release != last:
+                last = release
+                yield release, text
 
     def nice(self, line: VersionLine, mask: int) -> str:
         """A version in the pieces of `mask`: a described release if there is one, the newest, or what is near it."""
-        for some in self._versions.values():
-            for _, text, version in some:
-                if mask >> line.piece(version) & 1:
-                    return text
+        for _, text, piece in self._described_on(line):
+            if piece & mask and text in self.releases:
+                return text
+        found = next((text for _, text in self.members(line, mask)), None)
+        if found is not None:
+            return found
+        for _, text, version in self._versions[".dev1"]:
+            if mask >> line.piece(version) & 1:
+                return text
         return line.samples[(mask & -mask).bit_length() - 1]

@@ -13,10 +13,9 @@ from policy.analysis.findings import Cut, Redundant, Unserved
 from policy.analysis.homes import Homes
 from policy.analysis.ranked import Ranked, bits
 from policy.analysis.search import Budget, OverBudget, Point, Search
-from policy.analysis.space import Space, Unanalysable
-from policy.analysis.texts import TooManyTexts
+from policy.analysis.space import Space
 from policy.analysis.ties import Ties
-from policy.analysis.versions import Unsplittable
+from policy.analysis.unanalysable import Unanalysable
 from policy.analysis.witness import settled, witness_at
 from policy.decision.serving import SWITCH_PATH, Refusal, own_choice, refusal, with_switch
 from policy.engine.release import Runner, other
@@ -55,7 +54,7 @@ class EngineQuestions:
                 continue
             try:
                 found = self._unserved(i, rule, rule.runner)
-            except (OverBudget, Beyond, Unanalysable, TooManyTexts, Unsplittable):
+            except (OverBudget, Beyond, Unanalysable):
                 yield Cut("engine", "too much overlaps to settle whether it can be served", (rule.id,))
                 continue
             if found:
@@ -89,10 +88,13 @@ class EngineQuestions:
 
     def redundant(self) -> Iterator[Redundant | Cut]:
         """Every rule that changes no decision, because each release in its range decides like it."""
+        if any(cut.what == "rules" for cut in self._ranked.cut):
+            yield Cut("engine", "a rule that was left out might decide in the place of a redundant one")
+            return
         for i, rule in enumerate(self._ranked.rules):
             try:
                 found = self._redundant(i, rule)
-            except (OverBudget, Beyond, Unanalysable, TooManyTexts, Unsplittable):
+            except (OverBudget, Beyond, Unanalysable):
                 yield Cut(
                     "engine", "too much overlaps to settle whether the releases do it anyway", (rule.id,)
                 )
@@ -104,11 +106,13 @@ class EngineQuestions:
         """None where the rule is of use, or where another rule would decide in its place. Raises `OverBudget`."""
         if rule.env:
             return None
-        reached = list(self._reaches(i))
+        reached: list[_Reach] = []
+        for reach in self._reaches(i):
+            if rule.runner != "engine" and self._shows_use(reach, rule.runner):
+                return None
+            reached.append(reach)
         if not reached:
             return None  # it is about releases that the catalog does not describe
-        if rule.runner != "engine" and any(self._shows_use(reach, rule.runner) for reach in reached):
-            return None
         if self._has_neighbours(i, rule):
             return None
         if rule.runner != "engine" and any(

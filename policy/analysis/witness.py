@@ -7,11 +7,12 @@ from typing import Any, TypeVar
 
 from packaging.version import Version
 
+from policy.analysis.axis import OPAQUE, Axis
 from policy.analysis.findings import Witness
 from policy.analysis.homes import Homes
 from policy.analysis.ranked import bits
 from policy.analysis.search import Point
-from policy.analysis.space import OPAQUE, Axis, Space
+from policy.analysis.space import Space
 from policy.decision.decision import Decision
 from policy.decision.resolve import resolve
 from policy.decision.serving import Undecided
