@@ -9,6 +9,7 @@ from itertools import pairwise
 
 from packaging.version import Version
 
+from policy.analysis.engine_view import EngineView
 from policy.analysis.versions import VersionLine
 from policy.engine.catalog import Catalog
 from policy.engine.release import EngineRelease
@@ -26,6 +27,18 @@ class Homes:
         self.catalog = catalog
         self.releases = catalog.releases
         self._names: dict[str, tuple[str, ...]] = {}
+        self._views: dict[str, EngineView] = {}
+
+    @classmethod
+    @functools.lru_cache(maxsize=4)  # `lint` analyses many sets against one catalog
+    def of(cls, catalog: Catalog) -> Homes:
+        return cls(catalog)
+
+    def view(self, release: str) -> EngineView:
+        """The rules of a release as plain matches."""
+        if release not in self._views:
+            self._views[release] = EngineView(self.catalog.load(release))
+        return self._views[release]
 
     @functools.cached_property
     def cuts(self) -> tuple[Version, ...]:
