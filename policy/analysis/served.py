@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import functools
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from packaging.version import Version
@@ -11,7 +12,7 @@ from policy.analysis.boxes import Box, boxes_of, joined
 from policy.analysis.engine_view import ALWAYS, Beyond, EngineView
 from policy.analysis.findings import Cut, Redundant, Unserved
 from policy.analysis.homes import Homes
-from policy.analysis.ranked import Ranked, bits
+from policy.analysis.ranked import Ranked
 from policy.analysis.search import Budget, OverBudget, Point, Search
 from policy.analysis.space import Space
 from policy.analysis.ties import Ties
@@ -139,16 +140,22 @@ class EngineQuestions:
 
     def _has_neighbours(self, i: int, rule: Rule) -> bool:
         """Whether another rule matches somewhere with this one that would not do the same in its place."""
+        ranked = self._ranked
         near = 0
-        for b in self._ranked.boxes_of_rule(i):
-            near |= self._ranked.near(self._ranked.boxes[b], lists=False)
-        above = self._ranked.groups[i][0]
-        for j in {self._ranked.owner[o] for o in bits(near)}:
-            other_rule = self._ranked.rules[j]
-            same = (other_rule.runner, other_rule.enforce) == (rule.runner, rule.enforce)
-            if j != i and j >= above and not (same and not other_rule.env):
-                return True
-        return False
+        for b in ranked.boxes_of_rule(i):
+            near |= ranked.near(ranked.boxes[b], lists=False)
+        above = ranked.between(0, ranked.groups[i][0])
+        return bool(near & ~above & ~ranked.between(i, i + 1) & ~self._alike[rule.runner, rule.enforce])
+
+    @functools.cached_property
+    def _alike(self) -> Mapping[tuple[str, str], int]:
+        """By runner and enforcement, the boxes of rules that ask for these and set no variable."""
+        found: dict[tuple[str, str], int] = {}
+        for j, rule in enumerate(self._ranked.rules):
+            if not rule.env:
+                key = (rule.runner, rule.enforce)
+                found[key] = found.get(key, 0) | self._ranked.between(j, j + 1)
+        return found
 
     def _is_of_use(self, rule: Rule, runner: Runner, version: str, release: str) -> bool:
         """Whether a deployment of the release without the switch is decided otherwise with the rule than without.
