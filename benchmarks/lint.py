@@ -88,6 +88,7 @@ def main() -> None:
         files.mkdir()
         size = policies(files)
         env = {**os.environ, "XDG_CACHE_HOME": str(cache)}
+        env.pop("PYTHONDONTWRITEBYTECODE", None)  # what is installed has its byte code
         schema = str(schema_folder() / "policy.schema.json")
         ours = [str(Path(sys.executable).parent / "runnerctl"), "lint", str(files)]
         theirs = [sys.argv[1], "--schemafile", schema, *map(str, sorted(files.iterdir()))]

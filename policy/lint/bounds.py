@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -40,12 +41,21 @@ def bounds(rule: RuleText) -> Iterator[Bound]:
     for condition in rule.conditions:
         if condition.path != "vllm" or not condition.top or not isinstance(condition.value, str):
             continue
-        for part in condition.value.split(","):
-            clause = part.strip()
-            operator = ">=" if clause.startswith(">=") else "<"
-            text = clause.removeprefix(operator).strip()
-            if clause.startswith(operator) and all(number.isdecimal() for number in text.split(".")):
-                yield Bound(rule, operator, text, condition.at)
+        for operator, text in _ends(condition.value):
+            yield Bound(rule, operator, text, condition.at)
+
+
+@functools.cache
+def _ends(specifier: str) -> tuple[tuple[str, str], ...]:
+    """The operator and the release of each end."""
+    found = []
+    for part in specifier.split(","):
+        clause = part.strip()
+        operator = ">=" if clause.startswith(">=") else "<"
+        text = clause.removeprefix(operator).strip()
+        if clause.startswith(operator) and all(number.isdecimal() for number in text.split(".")):
+            found.append((operator, text))
+    return tuple(found)
 
 
 def moved_to_dev(bound: Bound) -> Edit:

@@ -91,17 +91,17 @@ class RuleText:
         at = ("rules", self.index, "match")
         return tuple(_conditions(self.data["match"], at, negated=False, top=True))
 
-    def architectures(self) -> Iterator[tuple[str, tuple[Step, ...]]]:
+    @functools.cached_property
+    def architectures(self) -> tuple[tuple[str, tuple[Step, ...]], ...]:
         """Each architecture, or pattern of some, that the match names, and where."""
-        for condition in self.conditions:
-            if condition.path in ARCHITECTURE_PATHS:
-                yield from condition.words()
+        return tuple(word for c in self.conditions if c.path in ARCHITECTURE_PATHS for word in c.words())
 
-    def ranges(self) -> Iterator[tuple[str, tuple[Step, ...]]]:
+    @functools.cached_property
+    def ranges(self) -> tuple[tuple[str, tuple[Step, ...]], ...]:
         """Each release range of a match that could be read, and where it stands."""
-        for condition in self.conditions if self.rule else ():
-            if condition.path == "vllm":
-                yield from condition.words()
+        if self.rule is None:
+            return ()
+        return tuple(word for c in self.conditions if c.path == "vllm" for word in c.words())
 
     def span(self, *at: Step, key: bool = False) -> Span:
         """Where a field of the rule stands; without a path, its id."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -40,8 +41,13 @@ class Variable(NamedTuple):
         return self.file.span(*self.at)
 
 
-def variables(subject: Subject) -> Iterator[Variable]:
+@functools.lru_cache(maxsize=1)
+def variables(subject: Subject) -> tuple[Variable, ...]:
     """The variables of every `env:` block, and those that matches ask for."""
+    return tuple(_variables(subject))
+
+
+def _variables(subject: Subject) -> Iterator[Variable]:
     newest = 1 << (len(subject.knowledge.names) - 1)
     for file in subject.files:
         for name, value in file.env.items():

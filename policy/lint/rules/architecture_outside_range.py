@@ -43,7 +43,7 @@ RULE = Rule(
 def check(subject: Subject) -> Iterator[Finding]:
     known = subject.knowledge
     for rule in subject.rules:
-        for word, at in rule.architectures():
+        for word, at in rule.architectures:
             registering = known.registering(word)
             reached = subject.reach(rule) & known.listed
             missing = reached & ~registering

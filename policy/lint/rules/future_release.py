@@ -39,7 +39,7 @@ RULE = Rule(
 def check(subject: Subject) -> Iterator[Finding]:
     known = subject.knowledge
     for rule in subject.rules:
-        for text, at in rule.ranges():
+        for text, at in rule.ranges:
             specifier = known.specifier(text)
             if not known.within(specifier) and known.later(specifier):
                 message = f"`{text}` is newer than the catalog, which ends with {known.names[-1]}"

@@ -40,7 +40,7 @@ RULE = Rule("RE303", "no-release", "error", "a release range holds no release")
 def check(subject: Subject) -> Iterator[Finding]:
     known = subject.knowledge
     for rule in subject.rules:
-        for text, at in rule.ranges():
+        for text, at in rule.ranges:
             specifier = known.specifier(text)
             if known.within(specifier) or known.later(specifier) or known.holds_candidate(specifier):
                 continue

@@ -45,7 +45,7 @@ RULE = Rule("RE301", "unknown-architecture", "warning", "no release registers an
 def check(subject: Subject) -> Iterator[Finding]:
     known = subject.knowledge
     for rule in subject.rules:
-        for word, at in rule.architectures():
+        for word, at in rule.architectures:
             if known.listed and not known.registering(word):
                 reached = subject.reach(rule) or known.every
                 names = [name for name, releases in known.architectures.items() if releases & reached]
