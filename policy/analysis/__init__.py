@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from policy.analysis.analyse import LIMIT, analyse
 from policy.analysis.findings import (
     Analysis,
     Conflict,
@@ -25,6 +24,7 @@ from policy.analysis.findings import (
     Unserved,
     Witness,
 )
+from policy.analysis.overview import LIMIT, analyse
 
 __all__ = [
     "LIMIT",
@@ -43,12 +43,12 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
-    from policy.analysis.differences import differences
+    from policy.analysis.comparison import differences
 
 
 def __getattr__(name: str) -> Any:
     if name == "differences":  # only `diff` pays for it
-        from policy.analysis.differences import differences  # noqa: PLC0415
+        from policy.analysis.comparison import differences  # noqa: PLC0415
 
         return differences
     raise AttributeError(name)

@@ -14,6 +14,8 @@ from packaging.version import Version
 from policy.analysis.homes import Homes
 from policy.decision.resolve import resolve
 from policy.document import Source, parse
+from policy.document.schema import check
+from policy.document.source import Document
 from policy.engine import Catalog
 from policy.facts.facts import Facts
 from policy.rules.policy_set import PolicySet, Rule, compose, read_policy
@@ -166,6 +168,12 @@ def policy_set(rules: Sequence[Mapping[str, Any]], name: str = "grid") -> Policy
         "rules": list(rules),
     }
     return compose([read_policy(parse(Source(f"{name}.yaml", json.dumps(data))))])
+
+
+def is_facts_document(document: Mapping[str, Any]) -> bool:
+    """Whether `resolve --facts` would read it; raises `DocumentError` where it would not."""
+    check(Document.unmarked("witness", dict(document)), "facts")
+    return True
 
 
 @dataclass(frozen=True)

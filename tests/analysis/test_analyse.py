@@ -11,6 +11,7 @@ from policy.decision.resolve import resolve
 from policy.engine import Catalog
 from policy.facts.facts import Facts
 from policy.rules.policy_set import PolicySet
+from tests.analysis.grid import is_facts_document
 
 Build = Callable[..., PolicySet]
 
@@ -243,6 +244,22 @@ PAIRS = {
         ],
         [],
     ),
+    "all kinds of values": (
+        [
+            require(
+                "a",
+                "additional_config.a: {gt: 1.5}, additional_config.b: [x, true, 2], additional_config.c.d: {exists: true}, "
+                "lora_config.target_modules: {exists: true}, compilation_config.compile_sizes: {ne: 1}, "
+                'observability_config.collect_detailed_traces: {ne: all}, load_config.ignore_patterns: "*.bin", '
+                "cache_config.gpu_memory_utilization: {gt: 0.5, lt: 0.9}, attention_config.flash_attn_version: {ge: 3}, "
+                "load_config.pt_load_map_location.x: {exists: true}, quant_config: {exists: true}, "
+                'speculative_config.num_speculative_tokens_per_batch_size: {exists: true}, model: "a/*", '
+                "speculative_config.draft_model_config.multimodal_config: {exists: true}",
+            ),
+            require("b", "has_triton: true", "v2"),
+        ],
+        [("a", "b", "conflicting-rules", ())],
+    ),
     "releases that no catalog describes": (
         [require("a", 'vllm: ">=7"'), require("b", 'vllm: ">=7"', "v2")],
         [("a", "b", "conflicting-rules", ())],
@@ -257,6 +274,7 @@ def test_pairs_that_can_disagree(policies: Build, catalog: Catalog, case: str) -
     found = analyse(some, catalog, engine=False)
     assert [(c.first.id, c.second.id, c.code, c.several) for c in found.conflicts] == expected
     for conflict in found.conflicts:
+        assert is_facts_document(conflict.witness.document)
         facts = Facts(conflict.witness.document)
         engine = catalog.find(conflict.witness.document["vllm"], conflict.witness.assume)
         decision = resolve(some, engine, facts)

@@ -17,7 +17,7 @@ from policy.analysis.witness import decide
 from policy.decision.resolve import resolve
 from policy.facts.facts import Facts
 from policy.rules.policy_set import PolicySet, compose
-from tests.analysis.grid import CATALOG, HOMES, PLACES, policies, policy_set, rules
+from tests.analysis.grid import CATALOG, HOMES, PLACES, is_facts_document, policies, policy_set, rules
 
 SLOW = settings(deadline=None, max_examples=100, suppress_health_check=list(HealthCheck))
 
@@ -74,6 +74,7 @@ def test_agrees_with_brute_force(
     for difference in found.found:
         one, other = (decide(some, difference.witness, HOMES) for some in (old, new))
         document = difference.witness.document
+        assert is_facts_document(document)
         assert (one, other) == (difference.old, difference.new)
         assert meaning(one, document) != meaning(other, document)
         sides = [deciding(some, Facts(document)) for some in (old, new)]

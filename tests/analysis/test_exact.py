@@ -12,7 +12,7 @@ from packaging.version import Version
 from policy.analysis import analyse
 from policy.facts.facts import Facts
 from policy.rules.policy_set import Rule
-from tests.analysis.grid import CATALOG, HOMES, Cell, cells, policies, policy_set
+from tests.analysis.grid import CATALOG, HOMES, Cell, cells, is_facts_document, policies, policy_set
 
 SLOW = settings(deadline=None, max_examples=150, suppress_health_check=list(HealthCheck))
 
@@ -55,6 +55,7 @@ def check(rules: Sequence[dict[str, Any]], places: Sequence[str]) -> None:
     }
     assert {(c.first.id, c.second.id, c.code) for c in analysis.conflicts} == expected
     for conflict in analysis.conflicts:
+        assert is_facts_document(conflict.witness.document)
         facts = Facts(conflict.witness.document)
         assert conflict.first.match.value(facts)
         assert conflict.second.match.value(facts)
