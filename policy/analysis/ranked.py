@@ -91,6 +91,7 @@ class Ranked:
                 by_mask[mask] = by_mask.get(mask, 0) | bit
             self._wide.update(axis for axis, _ in box.alls)
         self._apart: dict[tuple[int, int, bool], int] = {}
+        self._lines: dict[int, tuple[list[int], list[int]]] = {}
         self._covers: dict[tuple[int, bool], tuple[int, list[int]]] = {}
         self.ties = Ties(self.space)
 
@@ -121,6 +122,9 @@ class Ranked:
                 for other, which in by_mask.items():
                     if not other & mask:
                         found |= which
+            elif self.space.axes[axis].line is not None:
+                before, after = self._ends(axis)
+                found = before[(mask & -mask).bit_length() - 1] | after[mask.bit_length() - 1]
             else:
                 touched, covers = self._cover(axis, some=some)
                 for part in bits(mask):
@@ -128,6 +132,22 @@ class Ranked:
                 found = touched & ~found
             self._apart[key] = found
         return found
+
+    def _ends(self, axis: int) -> tuple[list[int], list[int]]:
+        """For each piece of a line the boxes that end before it, and those that begin after it: ranges are apart by
+        their ends. (A set with a gap in it may be apart from another within the gap, and is then looked at in vain.)"""
+        if axis not in self._lines:
+            count = len(self.space.axes[axis].values)
+            before, after = [0] * (count + 1), [0] * (count + 1)
+            for mask, which in self._scalar[axis].items():
+                before[mask.bit_length()] |= which
+                after[(mask & -mask).bit_length() - 1] |= which
+            for piece in range(1, count + 1):
+                before[piece] |= before[piece - 1]
+            for piece in range(count - 1, -1, -1):
+                after[piece] |= after[piece + 1]
+            self._lines[axis] = before, after[1:]
+        return self._lines[axis]
 
     def _cover(self, axis: int, *, some: bool) -> tuple[int, list[int]]:
         """The boxes that say something of an axis, and for each of its parts those that hold there."""

@@ -22,6 +22,9 @@ from policy.rules.match import Match
 __all__ = ["variants"]
 
 ARCHITECTURE = "LlamaForCausalLM"
+# The operator's switch as vLLM reads it: V1, V2, each in another spelling, and what is no integer.
+SWITCHES = ("0", "1")
+SPELLINGS = ("2", "00", "10", "-1", "on")
 
 
 def variants(base: Witness, point: Point, space: Space, homes: Homes) -> Iterator[Witness]:
@@ -31,18 +34,18 @@ def variants(base: Witness, point: Point, space: Space, homes: Homes) -> Iterato
     """
     if not base.document.get("model_config"):  # most deployments have a model
         yield Witness({**base.document, "model_config": {"architectures": [ARCHITECTURE]}}, base.assume)
-    documents = [base.document, *(_with_switch(base.document, raw) for raw in ("0", "1"))]
-    for document in documents[1:]:
+    documents = [base.document, *(_with_switch(base.document, raw) for raw in SWITCHES)]
+    spelled = [_with_switch(base.document, raw) for raw in SPELLINGS]
+    for document in (*documents[1:], *spelled):
         yield Witness(document, base.assume)
     vllm, line = space.releases()
     mask = point.scalars.get(vllm, line.full)
-    releases = [homes.home(Version(base.document["vllm"]))]
+    versions = {base.document["vllm"]: homes.home(Version(base.document["vllm"]))}
     for release, version in homes.members(line, mask):
-        if version != base.document["vllm"]:
-            releases.append(release)
-            for document in documents:
+        if version not in versions:
+            versions[version] = release
+            for document in (*documents, *spelled):
                 yield Witness({**document, "vllm": version}, homes.assumed(version))
-    versions = {base.document["vllm"]: releases[0], **{v: r for r, v in homes.members(line, mask)}}
     for version, release in versions.items():
         for over in _overlays(homes.catalog.load(release), homes):
             for document in documents:

@@ -19,7 +19,7 @@ from policy.facts.facts import Facts
 from policy.rules.policy_set import PolicySet, compose
 from tests.analysis.grid import CATALOG, HOMES, PLACES, is_facts_document, policies, policy_set, rules
 
-SLOW = settings(deadline=None, max_examples=100, suppress_health_check=list(HealthCheck))
+SLOW = settings(deadline=None, max_examples=60, suppress_health_check=list(HealthCheck))
 
 
 @st.composite

@@ -14,7 +14,7 @@ from policy.facts.facts import Facts
 from policy.rules.policy_set import Rule
 from tests.analysis.grid import CATALOG, HOMES, Cell, cells, is_facts_document, policies, policy_set
 
-SLOW = settings(deadline=None, max_examples=150, suppress_health_check=list(HealthCheck))
+SLOW = settings(deadline=None, max_examples=100, suppress_health_check=list(HealthCheck))
 
 
 def disagreeing(found: Sequence[Cell], first: Rule, second: Rule) -> set[str]:
