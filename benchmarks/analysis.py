@@ -6,12 +6,18 @@ of eight booleans. Each size runs in a process of its own, so that its peak memo
 
 from __future__ import annotations
 
+import json
 import random
 import resource
 import subprocess
 import sys
 import time
 from typing import Any
+
+from policy.analysis import analyse
+from policy.document import Source, parse
+from policy.engine import Catalog
+from policy.rules.policy_set import compose, read_policy
 
 PLATFORMS = ["cuda", "rocm", "tpu", "cpu"]
 FEATURES = [
@@ -55,13 +61,6 @@ def rules(count: int, *, ranked: bool) -> list[dict[str, Any]]:
 
 
 def measure(count: int, *, ranked: bool) -> None:
-    import json
-
-    from policy.analysis import analyse
-    from policy.document import Source, parse
-    from policy.engine import Catalog
-    from policy.rules.policy_set import compose, read_policy
-
     data = {
         "apiVersion": "runnerctl/v1",
         "kind": "RunnerPolicy",

@@ -28,6 +28,7 @@ CASES = ROOT / "tests" / "lint"
 TODAY = "2026-12-01"
 # Examples leave out what every policy begins with.
 HEAD = "apiVersion: runnerctl/v1\nkind: RunnerPolicy\nmetadata: {name: example, owner: team}\n"
+MARK = "<!-- What follows is made by tools/lint_pages.py. -->"
 SECOND = "# --- another file ---\n"
 
 
@@ -68,8 +69,9 @@ def _codes(folder: Path, rule: Rule, words: Sequence[str]) -> list[str]:
 
 
 def index(every: Sequence[Rule]) -> str:
-    """docs/lint/README.md: all rules, by family."""
-    lines = [(PAGES / "HEAD.md").read_text("utf-8").rstrip()]
+    """docs/lint/README.md: what is written there, and all rules, by family."""
+    written, mark, _ = (PAGES / "README.md").read_text("utf-8").partition(MARK)
+    lines = [written + mark]
     for family in dict.fromkeys(rule.family for rule in every):
         lines += [
             "",

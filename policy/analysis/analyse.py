@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from typing import TypeVar
+
 from policy.analysis.conflicts import conflicts
-from policy.analysis.findings import Analysis, Conflict, NeverDecides, Redundant, Unserved
+from policy.analysis.findings import Analysis, Cut, Redundant, Unserved
 from policy.analysis.homes import Homes
 from policy.analysis.ranked import Ranked
 from policy.analysis.reach import never_decides
 from policy.analysis.search import Budget
-from policy.analysis.texts import TooManyTexts
-from policy.analysis.versions import Unsplittable
+from policy.analysis.undetermined import always_undetermined
 from policy.engine.catalog import Catalog
 from policy.rules.policy_set import PolicySet
 
@@ -17,6 +19,7 @@ __all__ = ["LIMIT", "analyse"]
 
 # Steps of the search; one is about a microsecond. Past them the analysis says what it left out.
 LIMIT = 20_000_000
+Finding = TypeVar("Finding")
 
 
 def analyse(policies: PolicySet, catalog: Catalog, *, limit: int = LIMIT, engine: bool = True) -> Analysis:
@@ -25,35 +28,25 @@ def analyse(policies: PolicySet, catalog: Catalog, *, limit: int = LIMIT, engine
     budget = Budget(limit)
     ranked = Ranked(policies, Homes(catalog), budget)
     cut = list(ranked.cut)
-    pairs: list[Conflict] = []
-    for pair in conflicts(ranked):
-        if isinstance(pair, Conflict):
-            pairs.append(pair)
-        else:
-            cut.append(pair)
+
+    def found(findings: Iterable[Finding | Cut]) -> tuple[Finding, ...]:
+        kept: list[Finding] = []
+        for finding in findings:
+            if isinstance(finding, Cut):
+                cut.append(finding)
+            else:
+                kept.append(finding)
+        return tuple(kept)
+
+    pairs = found(conflicts(ranked))
     sides = {rule.id for pair in pairs for rule in (pair.first, pair.second)}
-    idle: list[NeverDecides] = []
-    for found in never_decides(ranked):
-        if isinstance(found, NeverDecides):
-            idle.append(found._replace(clashes=found.rule.id in sides))
-        else:
-            cut.append(found)
-    redundant: list[Redundant] = []
-    unserved: list[Unserved] = []
+    idle = (n._replace(clashes=n.rule.id in sides) for n in found(never_decides(ranked)))
+    redundant: tuple[Redundant, ...] = ()
+    unserved: tuple[Unserved, ...] = ()
     if engine:
         from policy.analysis.served import EngineQuestions  # noqa: PLC0415  (only who asks for it pays)
 
         questions = EngineQuestions(ranked, budget)
-        for use in questions.redundant():
-            if isinstance(use, Redundant):
-                redundant.append(use)
-            else:
-                cut.append(use)
-        for lack in questions.unserved():
-            if isinstance(lack, Unserved):
-                unserved.append(lack)
-            else:
-                cut.append(lack)
-    return Analysis(
-        tuple(idle), tuple(pairs), tuple(redundant), tuple(unserved), cut=tuple(dict.fromkeys(cut))
-    )
+        redundant, unserved = found(questions.redundant()), found(questions.unserved())
+    unread = tuple(always_undetermined(ranked))
+    return Analysis(tuple(idle), pairs, redundant, unserved, unread, tuple(dict.fromkeys(cut)))

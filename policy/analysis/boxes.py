@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from policy.analysis.space import Condition, Space, Unanalysable
-from policy.rules.match import All, Any_, Leaf, Match, Not
+from policy.rules.match import All, Leaf, Match, Not
 
 __all__ = ["MOST_BOXES", "Box", "boxes_of", "joined"]
 

@@ -29,14 +29,18 @@ def conflicts(ranked: Ranked, most: int = MOST_CONFLICTS) -> Iterator[Conflict |
     found = 0
     for pair in _pairs(ranked):
         if found >= most:
-            why = f"the first {found} conflicts are shown; further pairs of rules that overlap were not settled"
+            why = (
+                f"the first {found} conflicts are shown; further pairs of rules that overlap were not settled"
+            )
             yield Cut("conflicts", why)
             return
         names = (ranked.rules[pair.first].id, ranked.rules[pair.second].id)
         try:
             conflict = _conflict(ranked, pair)
         except OverBudget:
-            yield Cut("conflicts", "too many rules overlap with both to settle whether they can disagree", names)
+            yield Cut(
+                "conflicts", "too many rules overlap with both to settle whether they can disagree", names
+            )
             continue
         if conflict is not None:
             found += isinstance(conflict, Conflict)

@@ -16,7 +16,7 @@ from policy.analysis.meaning import asked, changed, deciding, meaning
 from policy.analysis.ranked import Ranked, bits, space_of
 from policy.analysis.search import Budget, OverBudget, Point
 from policy.analysis.variants import variants
-from policy.analysis.witness import decide, witness_at
+from policy.analysis.witness import decide, decide_all, witness_at
 from policy.decision.decision import Decision
 from policy.engine.catalog import Catalog
 from policy.facts.facts import Facts
@@ -25,6 +25,9 @@ from policy.rules.policy_set import PolicySet, Rule
 __all__ = ["differences"]
 
 LIMIT = 20_000_000
+MOST_TELLING = 3
+# Once a deployment shows a difference, so many more are tried for one that tells more.
+MOST_AFTER = 40
 
 
 def differences(old: PolicySet, new: PolicySet, catalog: Catalog, *, limit: int = LIMIT) -> Differences:
@@ -85,11 +88,11 @@ class _Comparison:
                 if found is None:
                     continue
                 witness = witness_at(*found, self.space, self.homes, [self.old, self.new])
-                one, other = (decide(some, witness, self.homes) for some in (self.old, self.new))
+                witness, (one, other) = decide_all([self.old, self.new], witness, self.homes)
                 if meaning(one, witness.document) != meaning(other, witness.document):
                     facts = Facts(witness.document)
-                    old, new = (next(iter(deciding(some, facts)), None) for some in (self.old, self.new))
-                    yield Difference(old and old.id, new and new.id, witness, one, other)
+                    first = [next((r.id for r in deciding(p, facts)), None) for p in (self.old, self.new)]
+                    yield Difference(first[0], first[1], witness, one, other)
                     return
 
     def _follow(self, side: Ranked, rule: Rule) -> None:
@@ -150,23 +153,35 @@ class _Comparison:
         if found is None:
             return
         point, axes = found
-        less_telling: Difference | None = None
-        for witness in self._witnesses(point, axes):
-            if not self._is_in(witness, cell):
+        best: tuple[int, Difference] | None = None
+        after = 0
+        for candidate in self._witnesses(point, axes):
+            if not self._is_in(candidate, cell):
                 continue
-            one, other = (decide(some, witness, self.homes) for some in (self.old, self.renewed))
-            if meaning(one, witness.document) == meaning(other, witness.document):
-                continue
-            shown = decide(self.new, witness, self.homes) if self.new.env != self.old.env else other
-            difference = Difference(*names, witness, one, shown)
-            less_telling = less_telling or difference  # the operator's switch decides there
-            if names == (_by(one), _by(other)):
-                less_telling = difference
+            difference, telling = self._shown(candidate, names)
+            if difference is not None and (best is None or telling > best[0]):
+                best = (telling, difference)
+            after += best is not None
+            if best is not None and (best[0] == MOST_TELLING or after > MOST_AFTER):
                 break
-        if less_telling is None:
+        if best is None:
             self.alike.setdefault(tuple(name for name in dict.fromkeys(names) if name))
         else:
-            self.found[*names, old, new] = less_telling
+            self.found[*names, old, new] = best[1]
+
+    def _shown(
+        self, candidate: Witness, names: tuple[str | None, str | None]
+    ) -> tuple[Difference | None, int]:
+        """The difference that a deployment shows, if it does, and how much it tells: another runner or status is
+        more than other variables, and rules that decide themselves are more than the operator's switch."""
+        witness, (one, other) = decide_all([self.old, self.renewed], candidate, self.homes)
+        if meaning(one, witness.document) == meaning(other, witness.document):
+            return None, 0
+        telling = 2 * ((one.status, one.runner) != (other.status, other.runner)) + (
+            names == (_by(one), _by(other))
+        )
+        shown = decide(self.new, witness, self.homes) if self.new.env != self.old.env else other
+        return Difference(*names, witness, one, shown), telling
 
     def _is_in(self, witness: Witness, cell: _Cell) -> bool:
         """Whether the same rules decide for a witness as in the cell, on both sides."""

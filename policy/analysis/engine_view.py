@@ -11,7 +11,7 @@ from policy.facts.facts import Facts
 from policy.facts.fields import SWITCH
 from policy.rules.match import All, Any_, Equal, Exists, Leaf, Match, Not
 
-__all__ = ["Beyond", "Entry", "EngineView", "NEVER"]
+__all__ = ["ALWAYS", "NEVER", "Beyond", "EngineView", "Entry"]
 
 ALWAYS = All(())
 NEVER = Any_(())
@@ -45,8 +45,9 @@ class EngineView:
             others = [choice for choice in self.engine.overrides if choice.runner != runner]
             if others and len(others) != len(self.engine.overrides):
                 raise Beyond("overrides for both runners")
-            gaps = (*others, *self.engine.unsupported[runner], *self.engine.refused[runner])
-            found = (self._plain(gap.match, raw) for gap in gaps)
+            matches = [choice.match for choice in others]
+            matches += (g.match for g in (*self.engine.unsupported[runner], *self.engine.refused[runner]))
+            found = (self._plain(match, raw) for match in matches)
             self._refused[key] = tuple(match for match in found if match != NEVER)
         return self._refused[key]
 

@@ -104,8 +104,8 @@ class Unserved(NamedTuple):
 class Undetermined(NamedTuple):
     """A rule that asks for facts which no release in its range has: nobody can read them from an engine there.
 
-    `paths` are the facts, `fields` the releases that have them (PEP 440). Every document that does not invent
-    the fact leaves the match unknown.
+    `paths` are the facts, `fields` the releases that have each of them (PEP 440). A document that does not make the
+    fact up leaves the match unknown, and so does the guard inside the engine.
     """
 
     rule: Rule

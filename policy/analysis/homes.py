@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from bisect import bisect_right
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from itertools import pairwise
 
 from packaging.version import Version
@@ -55,27 +55,36 @@ class Homes:
         home = self.home(Version(version))
         if home not in self._names:
             names = self.catalog.architecture_names(home)
-            self._names[home] = tuple(sorted(names, key=lambda name: (not name.endswith("ForCausalLM"), name)))
+            self._names[home] = tuple(
+                sorted(names, key=lambda name: (not name.endswith("ForCausalLM"), name))
+            )
         return self._names[home]
 
     @functools.cached_property
     def _described(self) -> frozenset[Version]:
         return frozenset(map(Version, self.releases))
 
+    @functools.cached_property
+    def _versions(self) -> Mapping[str, tuple[tuple[str, str, Version], ...]]:
+        """By ending, a version of each described release, newest first: (release, text, version)."""
+        return {
+            ending: tuple((r, str(v), v) for r in reversed(self.releases) for v in [Version(r + ending)])
+            for ending in ("", "rc1", ".post1", ".dev1")
+        }
+
     def members(self, line: VersionLine, mask: int) -> Iterator[tuple[str, str]]:
         """Each described release with a version of it in the pieces of `mask`, newest first."""
-        for release in reversed(self.releases):
-            for ending in ("", "rc1", ".post1"):
-                version = Version(release + ending)
+        tried = zip(*(self._versions[ending] for ending in ("", "rc1", ".post1")), strict=True)
+        for some in tried:
+            for release, text, version in some:
                 if mask >> line.piece(version) & 1:
-                    yield release, str(version)
+                    yield release, text
                     break
 
     def nice(self, line: VersionLine, mask: int) -> str:
         """A version in the pieces of `mask`: a described release if there is one, the newest, or what is near it."""
-        for ending in ("", "rc1", ".post1", ".dev1"):
-            for release in reversed(self.releases):
-                version = Version(release + ending)
+        for some in self._versions.values():
+            for _, text, version in some:
                 if mask >> line.piece(version) & 1:
-                    return str(version)
+                    return text
         return line.samples[(mask & -mask).bit_length() - 1]

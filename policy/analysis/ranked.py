@@ -36,9 +36,7 @@ class Ranked:
     Rules that the space cannot express are in `cut` and not in `rules`.
     """
 
-    def __init__(
-        self, policies: PolicySet, homes: Homes, budget: Budget, space: Space | None = None
-    ) -> None:
+    def __init__(self, policies: PolicySet, homes: Homes, budget: Budget, space: Space | None = None) -> None:
         """`space` is one that was made for these policies among others (see `space_of`)."""
         self.policies = policies
         self.homes = homes
@@ -194,7 +192,9 @@ class Ranked:
 
     def _narrowed(self, box: Box, axes: Iterable[int]) -> Box:
         """The box with lists that hold what is needed and no more, where that loses nothing."""
-        lists = [a for a in axes if self.space.is_list(a) and a not in self._wide and not self.space.tied_wide(a)]
+        lists = [
+            a for a in axes if self.space.is_list(a) and a not in self._wide and not self.space.tied_wide(a)
+        ]
         if not lists:
             return box
         return Box(box.scalars, box.somes, (*box.alls, *((a, _needed(box, a)) for a in lists)))
@@ -208,11 +208,9 @@ class Ranked:
             return
         on = self.space.condition(self._switch, holds=True)
         yield of_conditions([on], self.space)
-        vllm = self.space.axis("vllm")
-        line = self.space.axes[vllm].line
-        if line is not None:
-            known: Condition = (vllm, "is", self.homes.pieces(line, lambda r: r.switch != "none"))
-            yield of_conditions([on, known], self.space)
+        vllm, line = self.space.releases()
+        known: Condition = (vllm, "is", self.homes.pieces(line, lambda r: r.switch != "none"))
+        yield of_conditions([on, known], self.space)
 
     def boxes_of_rule(self, rule: int) -> range:
         return range(self.starts[rule], self.starts[rule + 1])

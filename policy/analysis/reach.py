@@ -20,7 +20,9 @@ def never_decides(ranked: Ranked) -> Iterator[NeverDecides | Cut]:
         try:
             found = _of_rule(ranked, i)
         except OverBudget:
-            yield Cut("never-decides", "too many rules overlap with it to settle whether it can decide", (rule.id,))
+            yield Cut(
+                "never-decides", "too many rules overlap with it to settle whether it can decide", (rule.id,)
+            )
             continue
         if found:
             yield found

@@ -15,6 +15,10 @@ from policy.analysis.space import Space
 __all__ = ["Budget", "OverBudget", "Point", "Search"]
 
 
+# A condition that holds in a part of the region: its kind, its axis and its values.
+Open = tuple[str, int, int]
+
+
 class OverBudget(Exception):  # noqa: N818  (becomes a `Cut`)
     """The question would take longer than is allowed."""
 
@@ -58,43 +62,17 @@ class Search:
             self._budget.left -= before - self._left
 
     def _avoid(self, point: Point, pending: list[tuple[int, Box]]) -> Point | None:
-        """Avoids all of `pending`; `point` is this call's own and may be changed."""
-        while True:
-            self._left -= len(pending) + 1
-            if self._left < 0:
-                raise OverBudget
-            rest: list[tuple[int, Box]] = []
-            branch: tuple[int, Box, list[tuple[str, int, int]]] | None = None
-            forced = False
-            for index, box in pending:
-                open_ = self._open(point, box)
-                if open_ is None:
-                    continue
-                if not open_:
-                    self.used.add(index)
-                    return None
-                if len(open_) == 1:
-                    self.used.add(index)
-                    after = self._violated(point, *open_[0])
-                    if after is None:
-                        return None
-                    point, forced = after, True
-                    continue
-                rest.append((index, box))
-                if branch is None or len(open_) < len(branch[2]):
-                    branch = (index, box, open_)
-            if branch is None:
-                return point
-            pending = rest
-            if not forced:
-                break
-        index, _, open_ = branch
-        self.used.add(index)
-        pending = [entry for entry in pending if entry[0] != index]
+        """A point of the region `point` outside of all of `pending`."""
+        settled = self._forced(point, pending)
+        if settled is None:
+            return None
+        point, pending, open_ = settled
+        if not pending:
+            return point
         for condition in open_:
             violated = self._violated(point, *condition)
             if violated is not None:
-                found = self._avoid(violated, pending)
+                found = self._avoid(violated, pending[1:])
                 if found is not None:
                     return found
             fulfilled = self._fulfilled(point, *condition)
@@ -103,9 +81,42 @@ class Search:
             point = fulfilled
         return None
 
-    def _open(self, point: Point, box: Box) -> list[tuple[str, int, int]] | None:
+    def _forced(
+        self, point: Point, pending: list[tuple[int, Box]]
+    ) -> tuple[Point, list[tuple[int, Box]], list[Open]] | None:
+        """The region once everything that is forced is done; the boxes that are left, first the one to try next,
+        and its open conditions. None where nothing is left of the region."""
+        forced = True
+        while forced:
+            self._left -= len(pending) + 1
+            if self._left < 0:
+                raise OverBudget
+            forced = False
+            rest: list[tuple[int, Box]] = []
+            next_: list[Open] = []
+            for entry in pending:
+                open_ = self._open(point, entry[1])
+                if open_ is None:
+                    continue
+                if len(open_) <= 1:
+                    self.used.add(entry[0])
+                    after = self._violated(point, *open_[0]) if open_ else None
+                    if after is None:
+                        return None
+                    point, forced = after, True
+                elif not rest or len(open_) < len(next_):
+                    rest.insert(0, entry)
+                    next_ = open_
+                else:
+                    rest.append(entry)
+            pending = rest
+        if pending:
+            self.used.add(pending[0][0])
+        return point, pending, next_
+
+    def _open(self, point: Point, box: Box) -> list[Open] | None:
         """The conditions of `box` that hold in parts of the point's region; None where one holds nowhere in it."""
-        open_: list[tuple[str, int, int]] = []
+        open_: list[Open] = []
         scalars = point.scalars
         for axis, mask in box.scalars.items():
             here = scalars.get(axis)
@@ -131,7 +142,7 @@ class Search:
             open_.sort(key=self._cost)
         return open_
 
-    def _cost(self, condition: tuple[str, int, int]) -> tuple[int, int]:
+    def _cost(self, condition: Open) -> tuple[int, int]:
         kind, axis, mask = condition
         return (0 if kind == "some" else 1, mask.bit_count() - self._axes[axis].full.bit_count())
 

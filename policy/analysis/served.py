@@ -8,7 +8,7 @@ from typing import NamedTuple
 from packaging.version import Version
 
 from policy.analysis.boxes import Box, boxes_of, joined
-from policy.analysis.engine_view import Beyond, EngineView
+from policy.analysis.engine_view import ALWAYS, Beyond, EngineView
 from policy.analysis.findings import Cut, Redundant, Unserved
 from policy.analysis.homes import Homes
 from policy.analysis.ranked import Ranked, bits
@@ -71,7 +71,7 @@ class EngineQuestions:
             if refused is None:
                 continue
             matches = self._view(reach.release).refused(runner, forced=True)
-            if not self._meets(rule.match, reach.version, (), matches):
+            if ALWAYS in matches or not self._meets(rule.match, reach.version, (), matches):
                 releases.append(reach.release)
                 last = last or refused
         if last is None:
@@ -93,7 +93,9 @@ class EngineQuestions:
             try:
                 found = self._redundant(i, rule)
             except (OverBudget, Beyond, Unanalysable, TooManyTexts, Unsplittable):
-                yield Cut("engine", "too much overlaps to settle whether the releases do it anyway", (rule.id,))
+                yield Cut(
+                    "engine", "too much overlaps to settle whether the releases do it anyway", (rule.id,)
+                )
                 continue
             if found:
                 yield found
@@ -109,7 +111,9 @@ class EngineQuestions:
             return None
         if self._has_neighbours(i, rule):
             return None
-        if rule.runner != "engine" and any(self._is_of_use(rule, rule.runner, r.version, r.release) for r in reached):
+        if rule.runner != "engine" and any(
+            self._is_of_use(rule, rule.runner, r.version, r.release) for r in reached
+        ):
             return None
         guards = rule.enforce == "require" and any(
             self._view(r.release).engine.switch != "none"
@@ -178,9 +182,7 @@ class EngineQuestions:
         """The described releases in which the rule matches something, newest first."""
         ranked = self._ranked
         seen: set[str] = set()
-        vllm = ranked.space.axis("vllm")
-        line = ranked.space.axes[vllm].line
-        assert line is not None
+        vllm, line = ranked.space.releases()
         for b in ranked.boxes_of_rule(i):
             box = ranked.boxes[b]
             point, _, _, axes = ranked.outside(box, [], overruled=False)
@@ -206,9 +208,7 @@ class EngineQuestions:
         for some in also:
             _sort(some, positive, negative)
         space = Space([match, *positive, *negative])
-        vllm = space.axis("vllm")
-        line = space.axes[vllm].line
-        assert line is not None
+        vllm, line = space.releases()
         here = Box({vllm: 1 << line.piece(Version(version))}) if len(line.samples) > 1 else Box({})
         boxes = [both for box in boxes_of(match, space) if (both := joined(box, here))]
         for some in positive:

@@ -25,6 +25,8 @@ __all__ = ["OPAQUE", "Axis", "Condition", "Space", "Unanalysable"]
 
 # Stands for a mapping, or a list in a list: it equals no scalar.
 OPAQUE: dict[str, Any] = {}
+# Of more globs on a list of architectures, witnesses keep made-up names: real ones would take long to find.
+MOST_GLOBS = 32
 NOT_A_VERSION = "not a version"
 
 
@@ -40,7 +42,19 @@ Condition = tuple[int, Literal["is", "some", "all"], int]
 class Axis:
     """The values of one fact, or of an element of it where it is a list. `values[i]` stands for part i."""
 
-    __slots__ = ("_bits", "_globs", "_named", "absent", "full", "line", "path", "values", "whole")
+    __slots__ = (
+        "_bits",
+        "_globs",
+        "_named",
+        "_registered",
+        "_unnamed",
+        "absent",
+        "full",
+        "line",
+        "path",
+        "values",
+        "whole",
+    )
 
     def __init__(self, path: str, values: Sequence[Any], line: VersionLine | None, *, whole: bool) -> None:
         self.path = path
@@ -51,6 +65,8 @@ class Axis:
         self._bits = {(type(v) is bool, v): i for i, v in enumerate(values) if type(v) is not dict}
         self._globs: dict[str, int] = {}
         self._named: set[tuple[bool, Any]] = set()
+        self._unnamed: int | None = None
+        self._registered: dict[Sequence[str], dict[int, str]] = {}
         at = self._bits.get((False, ABSENT))
         self.absent = 0 if at is None else 1 << at  # the part of no value
 
@@ -68,12 +84,26 @@ class Axis:
         at = self._bits.get((False, text))
         if at is not None:
             return 1 << at
-        found = self.full & ~self.absent
-        for i, value in enumerate(self.values):
-            if type(value) is not str or (False, value) in self._named:
-                found &= ~(1 << i)
+        found = self._unnamed
+        if found is None:
+            found = self._unnamed = sum(
+                1 << i
+                for i, value in enumerate(self.values)
+                if type(value) is str and (False, value) not in self._named
+            )
         for pattern, mask in self._globs.items():
             found &= mask if Glob(pattern).holds(text) else ~mask
+        return found
+
+    def registered(self, names: Sequence[str]) -> Mapping[int, str]:
+        """For each part the first of `names` that is in it; none at all where it would take long to find them."""
+        if len(self._globs) > MOST_GLOBS:
+            return {}
+        found = self._registered.get(names)
+        if found is None:
+            found = self._registered[names] = {}
+            for name in names:
+                found.setdefault(self.part(name), name)
         return found
 
     def _one(self, test: Test) -> int:
@@ -146,7 +176,9 @@ def _shape(path: str) -> Shape:
 class Space:
     """Axes for the leaves of matches. `conditions` turns a leaf into one on an axis."""
 
-    def __init__(self, matches: Iterable[Match], cuts: Iterable[Version] = (), more: Iterable[Leaf] = ()) -> None:
+    def __init__(
+        self, matches: Iterable[Match], cuts: Iterable[Version] = (), more: Iterable[Leaf] = ()
+    ) -> None:
         """`cuts` are versions of vLLM at which its line is cut, too. Raises `Unanalysable` or `TooManyTexts`."""
         self._tests: dict[str, list[Test]] = {}
         self.axes: list[Axis] = []
@@ -204,6 +236,14 @@ class Space:
         """Whether something below an entry of a free-form object says what the entry is."""
         return axis in self._wide
 
+    def releases(self) -> tuple[int, VersionLine]:
+        """The axis of vLLM's releases, and their line."""
+        at = self.axis("vllm")
+        line = self.axes[at].line
+        if line is None:
+            raise Unanalysable("`vllm` is no release here")
+        return at, line
+
     def is_list(self, axis: int) -> bool:
         return not self.axes[axis].whole
 
@@ -213,7 +253,8 @@ class Space:
         values: list[Any]
         if path == "vllm" or path.startswith("packages."):
             line = VersionLine(
-                dict.fromkeys(t.specifier for t in tests if isinstance(t, Release)), self._cuts if path == "vllm" else ()
+                dict.fromkeys(t.specifier for t in tests if isinstance(t, Release)),
+                self._cuts if path == "vllm" else (),
             )
             values = list(line.samples)
             if path != "vllm":
@@ -313,7 +354,8 @@ def _of_types(types: Iterable[str], known: Field | None, tests: Sequence[Test]) 
     default = known.default if known and known.default is not NO_DEFAULT else None
     values: list[Any] = []
     if "string" in types:
-        globs = [t.pattern if isinstance(t, Glob) else str(t.value) for t in tests if _has_glob(t)]
+        globs = [t.pattern for t in tests if isinstance(t, Glob)]
+        globs += [t.value for t in tests if isinstance(t, Differs) and is_glob(t.value)]
         texts = [v for _, v in named if isinstance(v, str)]
         values += text_classes(texts, globs, default if isinstance(default, str) else None)
     if "boolean" in types:
@@ -325,10 +367,6 @@ def _of_types(types: Iterable[str], known: Field | None, tests: Sequence[Test]) 
     if "object" in types:
         values.append(OPAQUE)
     return values
-
-
-def _has_glob(test: Test) -> bool:
-    return isinstance(test, Glob) or (isinstance(test, Differs) and is_glob(test.value))
 
 
 def _numbers(ends: set[float], default: Any, *, whole: bool) -> list[float]:

@@ -20,18 +20,20 @@ from policy.rules.match import Match
 
 __all__ = ["variants"]
 
+ARCHITECTURE = "LlamaForCausalLM"
+
 
 def variants(base: Witness, point: Point, space: Space, homes: Homes) -> Iterator[Witness]:
     """`base` with the switch set, in every other release of `point`, and with what each release does not serve.
 
     They need not match the same rules as `base`: whoever uses one asks again.
     """
+    if not base.document.get("model_config"):  # most deployments have a model
+        yield Witness({**base.document, "model_config": {"architectures": [ARCHITECTURE]}}, base.assume)
     documents = [base.document, *(_with_switch(base.document, raw) for raw in ("0", "1"))]
     for document in documents[1:]:
         yield Witness(document, base.assume)
-    vllm = space.axis("vllm")
-    line = space.axes[vllm].line
-    assert line is not None
+    vllm, line = space.releases()
     mask = point.scalars.get(vllm, line.full)
     releases = [homes.home(Version(base.document["vllm"]))]
     for release, version in homes.members(line, mask):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 from packaging.specifiers import SpecifierSet
@@ -50,17 +50,16 @@ def _clause(operator: str, text: str) -> _Clause:
     version = Version(text)
     if len(version.release) > DEPTH or len(version.local or "") >= len(FIRST_LOCAL):
         raise Unsplittable(operator + text)
-    if operator == ">=":
-        return _Clause(version, None)
-    if operator == "<":
-        return _Clause(None, version if version.is_prerelease else Version(f"{version.public}.dev0"))
-    if operator == "<=":
-        return _Clause(None, _after(version))
-    if operator == ">":
-        return _Clause(_above(version), None)
-    if operator == "~=":
-        return _Clause(version, _next_prefix(version.epoch, version.release[:-1]))
-    return _Clause(version, _after(version), operator == "!=")
+    ends: dict[str, Callable[[], _Clause]] = {
+        ">=": lambda: _Clause(version, None),
+        "<": lambda: _Clause(None, version if version.is_prerelease else Version(f"{version.public}.dev0")),
+        "<=": lambda: _Clause(None, _after(version)),
+        ">": lambda: _Clause(_above(version), None),
+        "~=": lambda: _Clause(version, _next_prefix(version.epoch, version.release[:-1])),
+        "==": lambda: _Clause(version, _after(version)),
+        "!=": lambda: _Clause(version, _after(version), outside=True),
+    }
+    return ends[operator]()
 
 
 def _literal(text: str) -> _Clause:
@@ -140,7 +139,9 @@ class VersionLine:
             self._literals[text] = len(self.samples)
             self.samples.append(text)
         self.full = (1 << len(self.samples)) - 1
-        self._aliases = [(bisect_left(self._starts, v), bit) for t, bit in self._literals.items() for v in [literals[t]]]
+        self._aliases = [
+            (bisect_left(self._starts, v), bit) for t, bit in self._literals.items() for v in [literals[t]]
+        ]
 
     def mask(self, specifier: str) -> int:
         """The pieces that `specifier`, one of those that the line was made for, contains."""

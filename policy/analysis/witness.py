@@ -16,11 +16,11 @@ from policy.decision.decision import Decision
 from policy.decision.resolve import resolve
 from policy.decision.serving import Undecided
 from policy.facts.facts import ABSENT, Facts
-from policy.facts.fields import NO_DEFAULT, OPEN_MAPPINGS, field
+from policy.facts.fields import OPEN_MAPPINGS, field
 from policy.rules.match import unknown_facts
 from policy.rules.policy_set import PolicySet
 
-__all__ = ["decide", "settled", "several", "witness_at"]
+__all__ = ["decide", "decide_all", "settled", "several", "witness_at"]
 
 Answer = TypeVar("Answer")
 PLAIN_VERSION = Version("1.0")
@@ -39,9 +39,7 @@ def witness_at(
             continue
         if axis.whole:
             _put(document, axis.path, _value(axis, point.scalars.get(at, axis.full)))
-    vllm = space.axis("vllm")
-    line = space.axes[vllm].line
-    assert line is not None
+    vllm, line = space.releases()
     document["vllm"] = homes.nice(line, point.scalars.get(vllm, line.full))
     for at in sorted(axes, key=lambda a: space.axes[a].path):
         axis = space.axes[at]
@@ -58,6 +56,20 @@ def decide(policies: PolicySet, witness: Witness, homes: Homes) -> Decision:
     """What `resolve` answers for a witness."""
     engine = homes.catalog.find(witness.document["vllm"], witness.assume)
     return resolve(policies, engine, Facts(witness.document))
+
+
+def decide_all(
+    policies: Sequence[PolicySet], witness: Witness, homes: Homes
+) -> tuple[Witness, list[Decision]]:
+    """The decisions of several policy sets, and the witness with plain values for facts that they hang on."""
+    for _ in range(MOST_FILLED):
+        decisions = [decide(some, witness, homes) for some in policies]
+        missing = next((path for decision in decisions for path in decision.missing_facts), None)
+        if missing is None:
+            break
+        filled = Facts(witness.document).replace(missing, _plain(missing)).document
+        witness = witness._replace(document={k: v for k, v in filled.items() if k != "unknown"})
+    return witness, decisions
 
 
 def settled(facts: Facts, ask: Callable[[Facts], Answer]) -> Answer:
@@ -84,16 +96,15 @@ def several(point: Point, axes: Iterable[int], space: Space) -> tuple[str, ...]:
 def _value(axis: Axis, mask: int) -> Any:
     if mask & axis.absent and _default(axis.path) is None:
         return ABSENT
-    if axis.line is not None and mask >> (piece := axis.line.piece(PLAIN_VERSION)) & 1:
+    if axis.line is not None and mask >> axis.line.piece(PLAIN_VERSION) & 1:
         return str(PLAIN_VERSION)
     return axis.values[next(bits(mask))]
 
 
 def _registered(axis: Axis, name: Any, vllm: str, homes: Homes) -> Any:
     """An architecture that the release registers and no rule tells apart from `name`, if there is one."""
-    part = axis.part(name)
-    known = homes.architectures(vllm)
-    return name if name in known else next((other for other in known if axis.part(other) == part), name)
+    known = axis.registered(homes.architectures(vllm))
+    return known.get(axis.part(name), name) if known else name
 
 
 def _elements(at: int, axis: Axis, point: Point) -> list[Any]:
@@ -129,7 +140,8 @@ def _is_off(axis: int, point: Point, space: Space) -> bool:
 def _put(document: dict[str, Any], path: str, value: Any) -> None:
     """A value of a fact, left out where it is what a document without it says."""
     known = field(path)
-    assert known is not None
+    if known is None:
+        raise KeyError(path)
     if value is ABSENT:
         if known.default is not None and not _is_below_nothing(document, path):
             _set(document, path, None)
@@ -153,10 +165,8 @@ def _is_below_nothing(document: dict[str, Any], path: str) -> bool:
         at = f"{at}.{step}" if at else step
         if isinstance(node, dict) and step in node:
             node = node[step]
-        elif _default(at) is None:
-            return True
         else:
-            return False
+            return _default(at) is None
         if node is None:
             return True
     return False

@@ -28,6 +28,7 @@ SCHEMAS = (
     "test-report",
     "lint",
     "matrix",
+    "diff",
 )
 
 # What else a file may be that is given where a document of another kind is wanted: what it is, and who reads it.

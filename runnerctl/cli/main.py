@@ -28,6 +28,7 @@ VERBS = {
     "launch": "runnerctl.cli.launch:launch",
     "attest": "runnerctl.cli.attest:attest",
     "upgrade": "runnerctl.cli.upgrade:upgrade",
+    "diff": "runnerctl.cli.diff:diff",
     "matrix": "runnerctl.cli.matrix:matrix",
     "catalog": "runnerctl.cli.catalog:catalog",
     "schema": "runnerctl.cli.schema:schema",

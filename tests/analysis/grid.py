@@ -38,7 +38,17 @@ SPECIFIERS = [
     "===0.22.0",
 ]
 VERSIONS = [
-    *("0.10.0", "0.11.0", "0.11.2.post1", "0.12.0.dev3", "0.12.0rc1", "0.12.0", "0.21.0", "0.22.0.dev1", "0.22.0rc1"),
+    *(
+        "0.10.0",
+        "0.11.0",
+        "0.11.2.post1",
+        "0.12.0.dev3",
+        "0.12.0rc1",
+        "0.12.0",
+        "0.21.0",
+        "0.22.0.dev1",
+        "0.22.0rc1",
+    ),
     *("0.22.0", "0.22", "0.22.0+cu129", "0.22.0.post1", "0.22.0.0.1", "0.22.1.dev0", "0.22.1a1", "0.22.1rc1"),
     *("0.22.1rc1+local", "0.22.1rc2", "0.22.1", "0.23.0.dev1", "0.23.0rc1", "0.33.0", "0.99"),
 ]
@@ -47,7 +57,10 @@ GLOBS = ["a*", "*b", "?"]
 TEXTS = ["ab", "b", "a", "ax", "xb", "x", "xx", "axxb"]
 SPECULATIVE: list[Any] = [
     None,
-    *({"method": m, "num_speculative_tokens": n} for m, n in itertools.product(["mtp", "ngram", "medusa", None], [1, 2, 3, 5])),
+    *(
+        {"method": m, "num_speculative_tokens": n}
+        for m, n in itertools.product(["mtp", "ngram", "medusa", None], [1, 2, 3, 5])
+    ),
 ]
 
 # What is given for the paths that a policy asks for: each a list of partial documents.
@@ -84,7 +97,11 @@ def _number() -> st.SearchStrategy[Any]:
 EXISTS = st.booleans().map(lambda wanted: {"exists": wanted})
 # Paths by place, so that a policy stays within a few places and the grid of them is small enough to walk.
 CONDITIONS: dict[str, dict[str, st.SearchStrategy[Any]]] = {
-    "vllm": {"vllm": st.one_of(st.sampled_from(SPECIFIERS), st.lists(st.sampled_from(SPECIFIERS), min_size=2, max_size=2))},
+    "vllm": {
+        "vllm": st.one_of(
+            st.sampled_from(SPECIFIERS), st.lists(st.sampled_from(SPECIFIERS), min_size=2, max_size=2)
+        )
+    },
     "model_config": {
         "architectures": _text(),
         "model_config.is_moe": st.one_of(st.booleans(), EXISTS),
@@ -108,7 +125,9 @@ CONDITIONS: dict[str, dict[str, st.SearchStrategy[Any]]] = {
 def matches(draw: st.DrawFn, places: Sequence[str], depth: int = 2) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for _ in range(draw(st.integers(0, 3))):
-        path, condition = draw(st.sampled_from([(p, c) for place in places for p, c in CONDITIONS[place].items()]))
+        path, condition = draw(
+            st.sampled_from([(p, c) for place in places for p, c in CONDITIONS[place].items()])
+        )
         found[path] = draw(condition)
     if depth and draw(st.integers(0, 2)) == 0:
         inner = matches(places, depth - 1)
@@ -119,7 +138,11 @@ def matches(draw: st.DrawFn, places: Sequence[str], depth: int = 2) -> dict[str,
 
 @st.composite
 def rules(draw: st.DrawFn, places: Sequence[str], name: str) -> dict[str, Any]:
-    rule: dict[str, Any] = {"id": name, "match": draw(matches(places)), "runner": draw(st.sampled_from(["v1", "v2", "engine"]))}
+    rule: dict[str, Any] = {
+        "id": name,
+        "match": draw(matches(places)),
+        "runner": draw(st.sampled_from(["v1", "v2", "engine"])),
+    }
     rule["enforce"] = draw(st.sampled_from(["require", "prefer", "prefer"]))
     rule["priority"] = draw(st.sampled_from([0, 0, 1]))
     if draw(st.booleans()):
@@ -136,7 +159,12 @@ def policies(draw: st.DrawFn, most: int = 5) -> tuple[list[dict[str, Any]], tupl
 
 
 def policy_set(rules: Sequence[Mapping[str, Any]], name: str = "grid") -> PolicySet:
-    data = {"apiVersion": "runnerctl/v1", "kind": "RunnerPolicy", "metadata": {"name": name}, "rules": list(rules)}
+    data = {
+        "apiVersion": "runnerctl/v1",
+        "kind": "RunnerPolicy",
+        "metadata": {"name": name},
+        "rules": list(rules),
+    }
     return compose([read_policy(parse(Source(f"{name}.yaml", json.dumps(data))))])
 
 
@@ -155,7 +183,9 @@ def cells(policies: PolicySet, places: Sequence[str], beside: Sequence[PolicySet
     """Every deployment of the grid, each kind of them once: who decides hangs on which rules match, the switch, and
     the release."""
     seen: set[Any] = set()
-    used = [PLACES[place] for place in places] + ([] if "vllm" in places else [[{"vllm": "0.11.0"}, {"vllm": "0.33.0"}]])
+    used = [PLACES[place] for place in places] + (
+        [] if "vllm" in places else [[{"vllm": "0.11.0"}, {"vllm": "0.33.0"}]]
+    )
     rules = [rule for some in (policies, *beside) for rule in some.rules]
     for parts in itertools.product(*used):
         document = {key: value for part in parts for key, value in part.items()}

@@ -29,7 +29,10 @@ def versions_of_a_set(
     """Rules, and the same with some taken away, some changed and some added."""
     old, places = draw(policies(3))
     new = [rule for rule in old if draw(st.booleans())]
-    new = [{**rule, "runner": draw(st.sampled_from(["v1", "v2"]))} if draw(st.booleans()) else rule for rule in new]
+    new = [
+        {**rule, "runner": draw(st.sampled_from(["v1", "v2"]))} if draw(st.booleans()) else rule
+        for rule in new
+    ]
     new += [draw(rules(places, name)) for name in "xy"[: draw(st.integers(0, 2))]]
     return old, new, places
 
@@ -86,7 +89,8 @@ def test_order_names_and_files_make_no_difference(
     renamed = [{**rule, "id": f"other-{i}", "reason": "told otherwise"} for i, rule in enumerate(some)]
     chance.shuffle(renamed)
     renamed = [
-        {**rule, "match": dict(chance.sample(sorted(rule["match"].items()), len(rule["match"])))} for rule in renamed
+        {**rule, "match": dict(chance.sample(sorted(rule["match"].items()), len(rule["match"])))}
+        for rule in renamed
     ]
     half = len(renamed) // 2
     files = [*policy_set(renamed[:half], "one").files, *policy_set(renamed[half:], "two").files]

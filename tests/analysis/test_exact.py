@@ -7,11 +7,12 @@ from itertools import combinations
 from typing import Any
 
 from hypothesis import HealthCheck, given, settings
+from packaging.version import Version
 
 from policy.analysis import analyse
 from policy.facts.facts import Facts
-from policy.rules.policy_set import PolicySet, Rule
-from tests.analysis.grid import CATALOG, Cell, cells, policies, policy_set
+from policy.rules.policy_set import Rule
+from tests.analysis.grid import CATALOG, HOMES, Cell, cells, policies, policy_set
 
 SLOW = settings(deadline=None, max_examples=150, suppress_health_check=list(HealthCheck))
 
@@ -47,18 +48,19 @@ def check(rules: Sequence[dict[str, Any]], places: Sequence[str]) -> None:
     matched = {rule.id for cell in found for rule in cell.matching}
     for idle in analysis.never_decides:
         assert (idle.why == "unsatisfiable") == (idle.rule.id not in matched)
-        check_shadow(some, found, idle.rule, {r.id for r in idle.by}, switch=idle.switch)
-        assert set(idle.adds_env) == added(some, found, idle.rule)
+        check_shadow(found, idle.rule, {r.id for r in idle.by}, switch=idle.switch)
+        assert set(idle.adds_env) == added(found, idle.rule)
     expected = {
         (a.id, b.id, code) for a, b in combinations(some.rules, 2) for code in disagreeing(found, a, b)
     }
     assert {(c.first.id, c.second.id, c.code) for c in analysis.conflicts} == expected
     for conflict in analysis.conflicts:
         facts = Facts(conflict.witness.document)
-        assert conflict.first.match.value(facts) and conflict.second.match.value(facts)
+        assert conflict.first.match.value(facts)
+        assert conflict.second.match.value(facts)
 
 
-def check_shadow(some: PolicySet, found: Sequence[Cell], rule: Rule, by: set[str], *, switch: bool) -> None:
+def check_shadow(found: Sequence[Cell], rule: Rule, by: set[str], *, switch: bool) -> None:
     """Together they take all of it, and none of them could be left out."""
 
     def left(without: set[str], *, overruled: bool) -> bool:
@@ -75,15 +77,11 @@ def check_shadow(some: PolicySet, found: Sequence[Cell], rule: Rule, by: set[str
 
 
 def is_overruled(cell: Cell) -> bool:
-    from packaging.version import Version
-
-    from tests.analysis.grid import HOMES
-
     engine = CATALOG.load(HOMES.home(Version(cell.document["vllm"])))
     return "VLLM_USE_V2_MODEL_RUNNER" in cell.document.get("env", {}) and engine.switch != "none"
 
 
-def added(some: PolicySet, found: Sequence[Cell], rule: Rule) -> set[str]:
+def added(found: Sequence[Cell], rule: Rule) -> set[str]:
     """Variables that the rule alone gives to a decision."""
     names: set[str] = set()
     for cell in found:

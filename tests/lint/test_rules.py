@@ -55,7 +55,7 @@ def test_pages_are_the_docstrings() -> None:
 
 
 def test_there_is_no_page_and_no_case_of_a_rule_that_is_gone() -> None:
-    names = {f"{rule.name}.md" for rule in rules()} | {"README.md", "HEAD.md"}
+    names = {f"{rule.name}.md" for rule in rules()} | {"README.md"}
     assert {path.name for path in PAGES.iterdir()} == names
     folders = {path.name for path in CASES.iterdir() if path.is_dir() and path.name != "__pycache__"}
     assert folders - {"data"} == {stem(rule) for rule in rules()}

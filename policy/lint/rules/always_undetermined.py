@@ -7,8 +7,8 @@ Fails:
 
 ```yaml
 rules:
-  - id: watermark
-    match: {watermark_config: {exists: true}, vllm: "<0.25.dev0"}
+  - id: many-sequences
+    match: {scheduler_config.max_num_active_seqs: {ge: 512}, vllm: "<0.25.dev0"}
     runner: v2
 ```
 
@@ -16,8 +16,8 @@ Passes:
 
 ```yaml
 rules:
-  - id: watermark
-    match: {watermark_config: {exists: true}, vllm: ">=0.31.dev0"}
+  - id: many-sequences
+    match: {scheduler_config.max_num_active_seqs: {ge: 512}, vllm: ">=0.32.dev0"}
     runner: v2
 ```
 """
