@@ -23,8 +23,9 @@ class FactReader:
                 self._heads.setdefault(head, _Head(head)).add(path, fact)
         empty = Facts({})
         # A path that is no fact is worked out by whoever asks for it, and open until then.
+        self.open = frozenset(path for path in self.paths if field(path) is None)
         self.defaults: Mapping[str, Any] = {
-            path: UNKNOWN if field(path) is None else empty.value(path) for path in self.paths
+            path: UNKNOWN if path in self.open else empty.value(path) for path in self.paths
         }
 
     def taken(self, path: str) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Generic, NamedTuple
 
@@ -15,6 +16,8 @@ __all__ = ["MOST_ENTRIES", "Bucket", "Candidates", "Program", "Table"]
 
 # Entries of a table before it is forgotten: they are values that deployments gave.
 MOST_ENTRIES = 20_000
+# Rows are asked one by one so often before tables are made of them.
+FEW_TIMES = 8
 
 
 class Candidates(Generic[Item]):
@@ -54,22 +57,56 @@ class Program(NamedTuple, Generic[Item]):
 class Bucket(Generic[Item]):
     """Rows that share their key facts: a bit for each, and for every other fact a table of masks."""
 
-    def __init__(self, rows: Sequence[Row[Item]], done: set[str], defaults: Mapping[str, Any]) -> None:
+    def __init__(self, rows: Sequence[Row[Item]], done: set[str], reader: FactReader) -> None:
         self._rows = rows
+        self._done = done
+        self._reader = reader
+        self._times = 0
         self._everything = (1 << len(rows)) - 1
         self._open = sum(1 << place for place, row in enumerate(rows) if not row.whole)
-        asked: dict[str, dict[int, tuple[Term, ...]]] = {}
-        for place, row in enumerate(rows):
-            for path, terms in row.asked().items():
-                if path not in done:
-                    asked.setdefault(path, {})[1 << place] = terms
-        self._tables = {
-            path: Table(path, self._everything, asked[path], defaults[path]) for path in sorted(asked)
-        }
         self._rest: dict[tuple[str, ...], tuple[int, int]] = {}
         self._answers: dict[tuple[int, int], Candidates[Item]] = {}
 
+    @functools.cached_property
+    def _tables(self) -> Mapping[str, Table]:
+        asked: dict[str, dict[int, tuple[Term, ...]]] = {}
+        for place, row in enumerate(self._rows):
+            for path, terms in row.asked().items():
+                if path not in self._done:
+                    asked.setdefault(path, {})[1 << place] = terms
+        return {
+            path: Table(path, self._everything, asked[path], self._reader.defaults[path])
+            for path in sorted(asked)
+        }
+
+    def is_worth_tables(self) -> bool:
+        """Whether the rows have been asked about so often that tables will have been worth their making."""
+        self._times += 1
+        return self._times > FEW_TIMES
+
+    def one_by_one(self, facts: Facts) -> Candidates[Item]:
+        """The same as `candidates`, without tables."""
+        items: dict[int, Item] = {}
+        settled = set()
+        for row in self._rows:
+            whole = row.whole
+            for term in row.terms:
+                if term.path in self._done:
+                    continue
+                fact = UNKNOWN if term.path in self._reader.open else facts.value(term.path)
+                if fact is UNKNOWN:
+                    whole = False
+                elif not term.holds(fact):
+                    break
+            else:
+                items[row.number] = row.item
+                if whole:
+                    settled.add(row.number)
+        return Candidates(items, settled)
+
     def candidates(self, flat: Mapping[str, Any], facts: Facts) -> Candidates[Item]:
+        if not self.is_worth_tables():
+            return self.one_by_one(facts)
         given = tuple(flat)
         rest = self._rest.get(given)
         mask, open_ = self._not_given(given) if rest is None else rest

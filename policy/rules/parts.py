@@ -57,7 +57,7 @@ class Parts(Generic[Item]):
                 unknown |= group.asking
         rows = [self._rows[n]._replace(whole=False) if n in unknown else self._rows[n] for n in sorted(left)]
         done = {group.path for group in self._groups}
-        bucket = self._buckets[key] = Bucket(rows, done, self.reader.defaults)
+        bucket = self._buckets[key] = Bucket(rows, done, self.reader)
         return bucket
 
 
@@ -100,7 +100,11 @@ class Shaped(Generic[Item]):
         if program is None:
             if len(self._programs) >= MOST_ENTRIES:
                 self._programs.clear()
-            bucket = self._parts.bucket(key, Facts(document))
+            facts = Facts(document)
+            bucket = self._parts.bucket(key, facts)
+            if not bucket.is_worth_tables():
+                numbers = bucket.one_by_one(facts).holding(facts)
+                return None if numbers is None else self._parts.numbered(numbers)
             program = self._programs[key] = bucket.program(self._shape, self._parts.reader)
         mask, _, steps, answers, _ = program
         for place, table in steps:
