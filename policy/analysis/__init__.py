@@ -10,8 +10,9 @@ any PEP 440 release. A release that the catalog does not describe decides as the
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 from policy.analysis.analyse import LIMIT, analyse
-from policy.analysis.differences import differences
 from policy.analysis.findings import (
     Analysis,
     Conflict,
@@ -40,3 +41,14 @@ __all__ = [
     "analyse",
     "differences",
 ]
+
+if TYPE_CHECKING:
+    from policy.analysis.differences import differences
+
+
+def __getattr__(name: str) -> Any:
+    if name == "differences":  # only `diff` pays for it
+        from policy.analysis.differences import differences  # noqa: PLC0415
+
+        return differences
+    raise AttributeError(name)

@@ -26,7 +26,7 @@ def analyse(policies: PolicySet, catalog: Catalog, *, limit: int = LIMIT, engine
     """Every finding of `policies`. `engine=False` leaves out what needs the catalog's rules (`redundant`,
     `unserved`), which costs the reading of its releases."""
     budget = Budget(limit)
-    ranked = Ranked(policies, Homes(catalog), budget)
+    ranked = Ranked(policies, Homes.of(catalog), budget)
     cut = list(ranked.cut)
 
     def found(findings: Iterable[Finding | Cut]) -> tuple[Finding, ...]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from policy.analysis.space import Condition, Space, Unanalysable
+from policy.analysis.space import Condition, Space
+from policy.analysis.unanalysable import Unanalysable
 from policy.rules.match import All, Leaf, Match, Not
 
 __all__ = ["MOST_BOXES", "Box", "boxes_of", "joined"]

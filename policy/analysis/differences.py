@@ -36,7 +36,7 @@ def differences(old: PolicySet, new: PolicySet, catalog: Catalog, *, limit: int 
     One checked witness for each pair of deciders and for what they ask. `Differences.cut` says what was not
     settled. Names, order, files, reasons and layout make no difference, and neither do warnings.
     """
-    return _Comparison(old, new, Homes(catalog), limit).all()
+    return _Comparison(old, new, Homes.of(catalog), limit).all()
 
 
 class _Cell(NamedTuple):

@@ -9,6 +9,7 @@ from itertools import pairwise
 
 from packaging.version import Version
 
+from policy.analysis.engine_view import EngineView
 from policy.analysis.versions import VersionLine
 from policy.engine.catalog import Catalog
 from policy.engine.release import EngineRelease
@@ -26,6 +27,18 @@ class Homes:
         self.catalog = catalog
         self.releases = catalog.releases
         self._names: dict[str, tuple[str, ...]] = {}
+        self._views: dict[str, EngineView] = {}
+
+    @classmethod
+    @functools.lru_cache(maxsize=4)  # `lint` analyses many sets against one catalog
+    def of(cls, catalog: Catalog) -> Homes:
+        return cls(catalog)
+
+    def view(self, release: str) -> EngineView:
+        """The rules of a release as plain matches."""
+        if release not in self._views:
+            self._views[release] = EngineView(self.catalog.load(release))
+        return self._views[release]
 
     @functools.cached_property
     def cuts(self) -> tuple[Version, ...]:
@@ -72,19 +85,30 @@ class Homes:
             for ending in ("", "rc1", ".post1", ".dev1")
         }
 
+    def _described_on(self, line: VersionLine) -> tuple[tuple[str, str, int], ...]:
+        """The described releases, newest first, each with versions of it, the nicest first, and their pieces."""
+        if line.described is None:
+            tried = zip(*(self._versions[ending] for ending in ("", "rc1", ".post1")), strict=True)
+            line.described = tuple((r, text, 1 << line.piece(v)) for some in tried for r, text, v in some)
+        return line.described
+
     def members(self, line: VersionLine, mask: int) -> Iterator[tuple[str, str]]:
         """Each described release with a version of it in the pieces of `mask`, newest first."""
-        tried = zip(*(self._versions[ending] for ending in ("", "rc1", ".post1")), strict=True)
-        for some in tried:
-            for release, text, version in some:
-                if mask >> line.piece(version) & 1:
-                    yield release, text
-                    break
+        last = None
+        for release, text, piece in self._described_on(line):
+            if piece & mask and release != last:
+                last = release
+                yield release, text
 
     def nice(self, line: VersionLine, mask: int) -> str:
         """A version in the pieces of `mask`: a described release if there is one, the newest, or what is near it."""
-        for some in self._versions.values():
-            for _, text, version in some:
-                if mask >> line.piece(version) & 1:
-                    return text
+        for _, text, piece in self._described_on(line):
+            if piece & mask and text in self.releases:
+                return text
+        found = next((text for _, text in self.members(line, mask)), None)
+        if found is not None:
+            return found
+        for _, text, version in self._versions[".dev1"]:
+            if mask >> line.piece(version) & 1:
+                return text
         return line.samples[(mask & -mask).bit_length() - 1]

@@ -8,10 +8,9 @@ from policy.analysis.boxes import Box, boxes_of, of_conditions
 from policy.analysis.findings import Cut
 from policy.analysis.homes import Homes
 from policy.analysis.search import Budget, Point, Search
-from policy.analysis.space import Condition, Space, Unanalysable
-from policy.analysis.texts import TooManyTexts
+from policy.analysis.space import Condition, Space
 from policy.analysis.ties import Ties
-from policy.analysis.versions import Unsplittable
+from policy.analysis.unanalysable import Unanalysable
 from policy.decision.serving import SWITCH_PATH
 from policy.rules.match import Exists, Leaf, Match, Not
 from policy.rules.policy_set import PolicySet, Rule
@@ -51,8 +50,8 @@ class Ranked:
         for rule in policies.rules:
             try:
                 self._add(rule, boxes_of(rule.match, self.space))
-            except (Unanalysable, TooManyTexts, Unsplittable) as problem:
-                self.cut.append(Cut("rules", _why(problem), (rule.id,)))
+            except Unanalysable as problem:
+                self.cut.append(Cut("rules", str(problem), (rule.id,)))
         self.search = Search(self.space, budget)
         self.groups = self._groups()
         self._index()
@@ -241,11 +240,3 @@ def _needed(box: Box, axis: int) -> int:
         if a == axis:
             found |= mask
     return found
-
-
-def _why(problem: Exception) -> str:
-    if isinstance(problem, TooManyTexts):
-        return "its globs overlap with others in too many ways"
-    if isinstance(problem, Unsplittable):
-        return f"the specifier `{problem}` is not supported"
-    return str(problem)

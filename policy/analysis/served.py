@@ -13,10 +13,9 @@ from policy.analysis.findings import Cut, Redundant, Unserved
 from policy.analysis.homes import Homes
 from policy.analysis.ranked import Ranked, bits
 from policy.analysis.search import Budget, OverBudget, Point, Search
-from policy.analysis.space import Space, Unanalysable
-from policy.analysis.texts import TooManyTexts
+from policy.analysis.space import Space
 from policy.analysis.ties import Ties
-from policy.analysis.versions import Unsplittable
+from policy.analysis.unanalysable import Unanalysable
 from policy.analysis.witness import settled, witness_at
 from policy.decision.serving import SWITCH_PATH, Refusal, own_choice, refusal, with_switch
 from policy.engine.release import Runner, other
@@ -44,7 +43,6 @@ class EngineQuestions:
         self._ranked = ranked
         self._homes: Homes = ranked.homes
         self._budget = budget
-        self._views: dict[str, EngineView] = {}
 
     # -- what a release can never serve ------------------------------------------------------------------------
 
@@ -55,7 +53,7 @@ class EngineQuestions:
                 continue
             try:
                 found = self._unserved(i, rule, rule.runner)
-            except (OverBudget, Beyond, Unanalysable, TooManyTexts, Unsplittable):
+            except (OverBudget, Beyond, Unanalysable):
                 yield Cut("engine", "too much overlaps to settle whether it can be served", (rule.id,))
                 continue
             if found:
@@ -70,7 +68,7 @@ class EngineQuestions:
             refused = self._refusal(reach, runner)
             if refused is None:
                 continue
-            matches = self._view(reach.release).refused(runner, forced=True)
+            matches = self._homes.view(reach.release).refused(runner, forced=True)
             if ALWAYS in matches or not self._meets(rule.match, reach.version, (), matches):
                 releases.append(reach.release)
                 last = last or refused
@@ -81,7 +79,10 @@ class EngineQuestions:
         )
 
     def _refusal(self, reach: _Reach, runner: Runner) -> Refusal | None:
-        engine = self._view(reach.release).engine
+        view = self._homes.view(reach.release)
+        if not view.refused(runner, forced=True):
+            return None
+        engine = view.engine
         wanted = None if engine.switch == "none" else runner
         return settled(reach.facts, lambda facts: refusal(engine, runner, with_switch(facts, wanted)))
 
@@ -89,10 +90,13 @@ class EngineQuestions:
 
     def redundant(self) -> Iterator[Redundant | Cut]:
         """Every rule that changes no decision, because each release in its range decides like it."""
+        if any(cut.what == "rules" for cut in self._ranked.cut):
+            yield Cut("engine", "a rule that was left out might decide in the place of a redundant one")
+            return
         for i, rule in enumerate(self._ranked.rules):
             try:
                 found = self._redundant(i, rule)
-            except (OverBudget, Beyond, Unanalysable, TooManyTexts, Unsplittable):
+            except (OverBudget, Beyond, Unanalysable):
                 yield Cut(
                     "engine", "too much overlaps to settle whether the releases do it anyway", (rule.id,)
                 )
@@ -102,21 +106,21 @@ class EngineQuestions:
 
     def _redundant(self, i: int, rule: Rule) -> Redundant | None:
         """None where the rule is of use, or where another rule would decide in its place. Raises `OverBudget`."""
-        if rule.env:
+        if rule.env or self._has_neighbours(i, rule):
             return None
-        reached = list(self._reaches(i))
+        reached: list[_Reach] = []
+        for reach in self._reaches(i):
+            if rule.runner != "engine" and self._shows_use(reach, rule.runner):
+                return None
+            reached.append(reach)
         if not reached:
             return None  # it is about releases that the catalog does not describe
-        if rule.runner != "engine" and any(self._shows_use(reach, rule.runner) for reach in reached):
-            return None
-        if self._has_neighbours(i, rule):
-            return None
         if rule.runner != "engine" and any(
             self._is_of_use(rule, rule.runner, r.version, r.release) for r in reached
         ):
             return None
         guards = rule.enforce == "require" and any(
-            self._view(r.release).engine.switch != "none"
+            self._homes.view(r.release).engine.switch != "none"
             and self._meets(All((rule.match, SWITCH_IS_SET)), r.version, (), ())
             for r in reached
         )
@@ -124,9 +128,14 @@ class EngineQuestions:
 
     def _shows_use(self, reach: _Reach, runner: Runner) -> bool:
         """Whether the rule is of use for the deployment at hand: the usual case, quickly settled."""
-        engine = self._view(reach.release).engine
-        choice = settled(reach.facts, lambda facts: own_choice(engine, with_switch(facts, None)).runner)
-        return choice != runner and self._refusal(reach, runner) is None
+        view = self._homes.view(reach.release)
+        return self._choice(view, reach) != runner and self._refusal(reach, runner) is None
+
+    def _choice(self, view: EngineView, reach: _Reach) -> Runner:
+        choices = view.choices()
+        if choices[0].match == ALWAYS:
+            return choices[0].runner  # the releases before 0.22 do not look at the deployment
+        return settled(reach.facts, lambda facts: own_choice(view.engine, with_switch(facts, None)).runner)
 
     def _has_neighbours(self, i: int, rule: Rule) -> bool:
         """Whether another rule matches somewhere with this one that would not do the same in its place."""
@@ -146,7 +155,7 @@ class EngineQuestions:
 
         With doubt the answer is yes: no rule is called redundant that is not.
         """
-        view = self._view(release)
+        view = self._homes.view(release)
         forced, free = view.refused(runner, forced=True), view.refused(runner, forced=False)
         instead = other(runner)
         match = rule.match
@@ -173,11 +182,6 @@ class EngineQuestions:
 
     # -- asking ------------------------------------------------------------------------------------------------
 
-    def _view(self, release: str) -> EngineView:
-        if release not in self._views:
-            self._views[release] = EngineView(self._homes.catalog.load(release))
-        return self._views[release]
-
     def _reaches(self, i: int) -> Iterator[_Reach]:
         """The described releases in which the rule matches something, newest first."""
         ranked = self._ranked
@@ -195,7 +199,7 @@ class EngineQuestions:
                     continue
                 seen.add(release)
                 if facts is None:
-                    witness = witness_at(point, axes, ranked.space, self._homes, [])
+                    witness = witness_at(point, axes, ranked.space, self._homes, [], registered=False)
                     facts = Facts(witness.document)
                 yield _Reach(release, version, facts.replace("vllm", version))
 

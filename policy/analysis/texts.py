@@ -8,21 +8,22 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-__all__ = ["TooManyTexts", "frame_of", "text_classes"]
+from policy.analysis.unanalysable import Unanalysable
 
-MOST_STATES = 20_000
+__all__ = ["frame_of", "text_classes"]
+
+# Ways in which beginnings and ends may combine, and looks at one glob after one letter.
+MOST_WAYS = 20_000
+MOST_LOOKS = 1_000_000
+TOO_MANY = "its globs overlap with others in too many ways"
 # Letters for what no glob names, the nicest first.
 FILLERS = "xyzqwkvj0123456789XYZQ~^§"
-
-
-class TooManyTexts(Exception):  # noqa: N818  (the caller says which rules are left out)
-    """The globs overlap in more ways than are worth following."""
 
 
 def text_classes(names: Iterable[str], globs: Iterable[str], prefer: str | None = None) -> list[str]:
     """One text for each way in which texts can satisfy `names` (equality) and `globs`; the names come first.
 
-    `prefer` is returned for its own class where it is none of the names. Raises `TooManyTexts`.
+    `prefer` is returned for its own class where it is none of the names. Raises `Unanalysable`.
     """
     named, patterns = list(dict.fromkeys(names)), list(dict.fromkeys(globs))
     taken = frozenset(named)
@@ -64,8 +65,8 @@ def _framed(frames: list[tuple[str, str]]) -> list[tuple[int, list[str]]]:
     filler = next(_fillers("".join(head + tail for head, tail in frames)))
     heads = dict.fromkeys(["", *(head for head, _ in frames)])
     tails = dict.fromkeys(["", *(tail for _, tail in frames)])
-    if len(heads) * len(tails) > MOST_STATES:
-        raise TooManyTexts
+    if len(heads) * len(tails) > MOST_WAYS:
+        raise Unanalysable(TOO_MANY)
     beginning = {h: _which(h.startswith(head) for head, _ in frames) for h in heads}
     ending = {t: _which(t.endswith(tail) for _, tail in frames) for t in tails}
     ways: dict[int, list[str]] = {}
@@ -113,6 +114,7 @@ def _followed(globs: list[str]) -> list[tuple[int, list[str]]]:
     ways: dict[int, list[str]] = {}
     seen = {start: ""}
     queue = [start]
+    looks = 0
     for state in queue:
         text, (active, sure) = seen[state], state
         accepted = sure | sum(1 << i for i, places in active if places >> len(compiled[i]) & 1)
@@ -120,13 +122,14 @@ def _followed(globs: list[str]) -> list[tuple[int, list[str]]]:
         if len(texts) < 3:
             texts.append(text)
         letters = {compiled[i][p] for i, places in active for p in _bits(places) if p < len(compiled[i])}
+        looks += len(active) * (len(letters) + 1)
+        if looks > MOST_LOOKS:
+            raise Unanalysable(TOO_MANY)
         for letter in (filler, *sorted(letters - {"*", "?"})):
             steps = ((i, _step(compiled[i], places, letter)) for i, places in active)
             still, new = _settle(steps, compiled)
             after = (still, new | sure)
             if after not in seen:
-                if len(seen) > MOST_STATES:
-                    raise TooManyTexts
                 seen[after] = text + letter
                 queue.append(after)
             elif len(texts) < 3 and after == state:
@@ -212,8 +215,8 @@ def _another(accepted: int, globs: list[str], taken: frozenset[str]) -> str | No
         for letter in (filler, *sorted(letters - {"*", "?"})):
             after = tuple(_step(p, places, letter) for p, places in zip(patterns, state, strict=True))
             if after not in seen:
-                if len(seen) > MOST_STATES:
-                    raise TooManyTexts
+                if len(seen) * len(patterns) > MOST_LOOKS:
+                    raise Unanalysable(TOO_MANY)
                 seen[after] = seen[state] + letter
                 queue.append(after)
     return None

@@ -11,7 +11,8 @@ from policy.analysis.boxes import boxes_of
 from policy.analysis.findings import Witness
 from policy.analysis.homes import Homes
 from policy.analysis.search import Budget, Point, Search
-from policy.analysis.space import Space, Unanalysable
+from policy.analysis.space import Space
+from policy.analysis.unanalysable import Unanalysable
 from policy.analysis.witness import witness_at
 from policy.document.source import merge_mappings
 from policy.engine.release import RUNNERS, EngineRelease

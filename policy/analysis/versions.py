@@ -14,16 +14,14 @@ from typing import NamedTuple
 from packaging.specifiers import SpecifierSet
 from packaging.version import InvalidVersion, Version
 
-__all__ = ["Unsplittable", "VersionLine"]
+from policy.analysis.unanalysable import Unanalysable
+
+__all__ = ["VersionLine"]
 
 # Deeper than any release that is written down; `>1.0` begins just above 1.0.0…0 and all its post releases.
 DEPTH = 16
 # Sorts before every local label that anybody writes: letters after more zeros than a label is long.
 FIRST_LOCAL = "0" * 64 + "a"
-
-
-class Unsplittable(Exception):  # noqa: N818  (the caller says which rule is left out)
-    """A specifier whose place on the line is not expressible here."""
 
 
 class _Clause(NamedTuple):
@@ -49,7 +47,7 @@ def _clause(operator: str, text: str) -> _Clause:
         return _Clause(_first(base), _next_prefix(base.epoch, base.release), operator == "!=")
     version = Version(text)
     if len(version.release) > DEPTH or len(version.local or "") >= len(FIRST_LOCAL):
-        raise Unsplittable(operator + text)
+        raise Unanalysable(f"the specifier `{operator}{text}` is too long to be placed among others")
     ends: dict[str, Callable[[], _Clause]] = {
         ">=": lambda: _Clause(version, None),
         "<": lambda: _Clause(None, version if version.is_prerelease else Version(f"{version.public}.dev0")),
@@ -117,7 +115,7 @@ class VersionLine:
     """The pieces that a collection of specifiers can tell apart, lowest first. Sets of pieces are bit masks."""
 
     def __init__(self, specifiers: Iterable[str], cuts: Iterable[Version] = ()) -> None:
-        """`cuts` are further places to cut at. Raises `Unsplittable`."""
+        """`cuts` are further places to cut at. Raises `Unanalysable`."""
         ends = {LOWEST, *cuts}
         literals: dict[str, Version] = {}
         for specifier in specifiers:
@@ -139,6 +137,7 @@ class VersionLine:
             self._literals[text] = len(self.samples)
             self.samples.append(text)
         self.full = (1 << len(self.samples)) - 1
+        self.described: tuple[tuple[str, str, int], ...] | None = None  # see `Homes`
         self._aliases = [
             (bisect_left(self._starts, v), bit) for t, bit in self._literals.items() for v in [literals[t]]
         ]

@@ -7,11 +7,12 @@ from typing import Any, TypeVar
 
 from packaging.version import Version
 
+from policy.analysis.axis import OPAQUE, Axis
 from policy.analysis.findings import Witness
 from policy.analysis.homes import Homes
 from policy.analysis.ranked import bits
 from policy.analysis.search import Point
-from policy.analysis.space import OPAQUE, Axis, Space
+from policy.analysis.space import Space
 from policy.decision.decision import Decision
 from policy.decision.resolve import resolve
 from policy.decision.serving import Undecided
@@ -29,9 +30,18 @@ MOST_FILLED = 64
 
 
 def witness_at(
-    point: Point, axes: Iterable[int], space: Space, homes: Homes, policies: Sequence[PolicySet]
+    point: Point,
+    axes: Iterable[int],
+    space: Space,
+    homes: Homes,
+    policies: Sequence[PolicySet],
+    *,
+    registered: bool = True,
 ) -> Witness:
-    """A document at `point`: every fact of `axes` has a value, and no rule of `policies` is left unknown."""
+    """A document at `point`: every fact of `axes` has a value, and no rule of `policies` is left unknown.
+
+    With `registered` the architectures are, where the rules allow it, names that the release registers.
+    """
     document: dict[str, Any] = {}
     for at in sorted(axes, key=lambda a: space.axes[a].path):
         axis = space.axes[at]
@@ -45,7 +55,7 @@ def witness_at(
         axis = space.axes[at]
         if not axis.whole and not _is_off(at, point, space):
             elements = _elements(at, axis, point)
-            if axis.path == "model_config.architectures":
+            if registered and axis.path == "model_config.architectures":
                 elements = [_registered(axis, name, document["vllm"], homes) for name in elements]
             _set(document, axis.path, _list(axis, elements))
     known = _known(document, policies)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -121,7 +122,7 @@ def test_a_rule_that_keeps_another_from_deciding_is_of_use(
 
 
 # Matches, and facts that fulfil them.
-MATCHES = {
+MATCHES: dict[str, dict[str, Any]] = {
     "": {},
     "model_config.is_moe: true": {"model_config": {"is_moe": True}},
     "model_config.is_quantized: true": {"model_config": {"is_quantized": True}},

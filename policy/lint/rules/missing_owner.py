@@ -42,12 +42,8 @@ RULE = Rule("RH405", "missing-owner", "warning", "nobody answers for a rule")
 
 def check(subject: Subject) -> Iterator[Finding]:
     for file in subject.files:
-        if file.metadata and "owner" not in file.metadata:
-            alone = [rule for rule in file.rules if "owner" not in rule.data]
-            if alone or not file.rules:
-                message = (
-                    "this policy has no owner" if not alone else f"nobody answers for rule `{alone[0].id}`"
-                )
-                more = f" and {len(alone) - 1} more" if len(alone) > 1 else ""
-                span = file.span("metadata", key=True)
-                yield RULE.finding(span, message + more, "write `owner: TEAM` in `metadata`")
+        alone = [rule for rule in file.rules if "owner" not in rule.data]
+        if alone and "owner" not in file.metadata:
+            more = f" and {len(alone) - 1} more" if len(alone) > 1 else ""
+            message = f"nobody answers for rule `{alone[0].id}`{more}"
+            yield RULE.finding(file.span("metadata", key=True), message, "write `owner: TEAM` in `metadata`")
