@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import bisect
+import functools
 import itertools
 import re
 from collections.abc import Sequence
@@ -130,7 +132,13 @@ def _lines(text: str) -> list[str]:
 
 
 def _line_start(text: str, at: int) -> int:
-    return max(text.rfind(end, 0, at) for end in ("\n", "\r", "\x85", "\u2028", "\u2029")) + 1
+    starts = _line_starts(text)
+    return starts[bisect.bisect_right(starts, at) - 1]
+
+
+@functools.lru_cache(maxsize=2)
+def _line_starts(text: str) -> list[int]:
+    return [0, *(line.end() for line in _LINES.finditer(text) if line.end() > line.start())]
 
 
 def _line_end(text: str, at: int) -> int:

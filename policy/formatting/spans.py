@@ -5,8 +5,9 @@ The text must be one document that `policy.document` can read.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import yaml
@@ -40,7 +41,6 @@ class Node:
     fixed: bool = False
     entries: tuple[Entry, ...] = ()
     items: tuple[Node, ...] = ()
-    scalars: tuple[tuple[int, int], ...] = field(default=(), repr=False)
 
     def at(self, path: tuple[str, ...]) -> Iterator[Node]:
         """The nodes at a path, in which `*` stands for every item of a list."""
@@ -53,23 +53,19 @@ class Node:
             yield from node.at(rest)
 
 
+@functools.lru_cache(maxsize=2)
 def read_spans(text: str) -> Node:
     """The root node of the one document in `text`."""
-    loader = _LOADER(text)
-    try:
-        loader.get_event()  # stream start
-        loader.get_event()  # document start
-        return _node(text, loader.get_event, loader.get_event())
-    finally:
-        loader.dispose()
+    return _Reading(text).root
 
 
 def comments(text: str) -> list[str]:
     """Every comment, sorted, without blanks at its end: what must be the same before and after."""
     found: list[str] = []
     at = 0
-    for start, end in [*read_spans(text).scalars, (len(text), len(text))]:
-        found.extend(_comments_between(text[at:start]))
+    for start, end in [*_Reading(text).scalars, (len(text), len(text))]:
+        if "#" in text[at:start]:
+            found.extend(_comments_between(text[at:start]))
         at = max(at, end)
     return sorted(found)
 
@@ -81,49 +77,71 @@ def _comments_between(gap: str) -> Iterator[str]:
             yield comment.rstrip()
 
 
-def _node(text: str, following: Callable[[], Any], event: Any) -> Node:
-    start, fixed = _index(event.start_mark), bool(event.anchor)
-    if isinstance(event, yaml.ScalarEvent):
-        keeps, end = _scalar_end(text, event)
-        return Node("scalar", start, end, fixed=fixed or keeps, scalars=((start, end),))
-    if isinstance(event, yaml.AliasEvent):
-        return Node("alias", start, _index(event.end_mark), fixed=True)
-    entries: list[Entry] = []
-    items: list[Node] = []
-    scalars: list[tuple[int, int]] = []
-    is_mapping, end = isinstance(event, yaml.MappingStartEvent), start
-    last = yaml.MappingEndEvent if is_mapping else yaml.SequenceEndEvent
-    while not isinstance(child := following(), last):
-        if is_mapping:
-            scalars.append((_index(child.start_mark), _index(child.end_mark)))
-            fixed = fixed or bool(child.anchor)
-            value = _node(text, following, following())
-            entries.append(Entry(child.value, _index(child.start_mark), value))
-            end = max(value.end, _index(child.end_mark))
-        else:
-            value = _node(text, following, child)
+class _Reading:
+    """One pass over the events of a text: its root, and where its scalars stand (keys, too)."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.scalars: list[tuple[int, int]] = []
+        loader = _LOADER(text)
+        self._next: Callable[[], Any] = loader.get_event
+        try:
+            self._next()  # stream start
+            self._next()  # document start
+            self.root = self._node(self._next())
+        finally:
+            loader.dispose()
+
+    def _node(self, event: Any) -> Node:
+        kind = type(event)
+        if kind is yaml.MappingStartEvent:
+            return self._mapping(event)
+        if kind is yaml.SequenceStartEvent:
+            return self._sequence(event)
+        start = event.start_mark.index
+        if kind is yaml.AliasEvent:
+            return Node("alias", start, event.end_mark.index, fixed=True)
+        keeps, end = self._scalar_end(event)
+        self.scalars.append((start, end))
+        return Node("scalar", start, end, fixed=keeps or event.anchor is not None)
+
+    def _mapping(self, event: Any) -> Node:
+        start = end = event.start_mark.index
+        fixed = event.anchor is not None
+        entries = []
+        while type(key := self._next()) is not yaml.MappingEndEvent:
+            self.scalars.append((key.start_mark.index, key.end_mark.index))
+            value = self._node(self._next())
+            fixed = fixed or value.fixed or key.anchor is not None
+            entries.append(Entry(key.value, key.start_mark.index, value))
+            end = max(value.end, key.end_mark.index)
+        flow = bool(event.flow_style)
+        return Node("mapping", start, _end_of(key) if flow else end, flow, fixed, tuple(entries))
+
+    def _sequence(self, event: Any) -> Node:
+        start = end = event.start_mark.index
+        fixed = event.anchor is not None
+        items = []
+        while type(item := self._next()) is not yaml.SequenceEndEvent:
+            value = self._node(item)
+            fixed = fixed or value.fixed
             items.append(value)
             end = value.end
-        fixed = fixed or value.fixed
-        scalars.extend(value.scalars)
-    if event.flow_style:
-        end = _index(child.end_mark)
-    kind = "mapping" if is_mapping else "sequence"
-    return Node(kind, start, end, bool(event.flow_style), fixed, tuple(entries), tuple(items), tuple(scalars))
+        flow = bool(event.flow_style)
+        return Node("sequence", start, _end_of(item) if flow else end, flow, fixed, items=tuple(items))
+
+    def _scalar_end(self, event: Any) -> tuple[bool, int]:
+        """Whether a scalar keeps the blank lines after it (`|+`), and its end: without it they are not its own."""
+        text, start, end = self.text, event.start_mark.index, event.end_mark.index
+        if event.style not in ("|", ">"):
+            return False, end
+        header = text[start : text.find("\n", start)].split("#", 1)[0]
+        if "+" in header:
+            return True, end
+        content = text[start:end].rstrip(" \t\r\n")
+        line_end = text.find("\n", start + len(content))
+        return False, end if line_end < 0 else min(end, line_end + 1)
 
 
-def _scalar_end(text: str, event: Any) -> tuple[bool, int]:
-    """Whether a scalar keeps the blank lines after it (`|+`), and its end: without it they are not its own."""
-    start, end = _index(event.start_mark), _index(event.end_mark)
-    if event.style not in ("|", ">"):
-        return False, end
-    header = text[start:].split("\n", 1)[0].split("#", 1)[0]
-    if "+" in header:
-        return True, end
-    content = text[start:end].rstrip(" \t\r\n")
-    line_end = text.find("\n", start + len(content))
-    return False, end if line_end < 0 else min(end, line_end + 1)
-
-
-def _index(mark: Any) -> int:
-    return int(mark.index)
+def _end_of(event: Any) -> int:
+    return int(event.end_mark.index)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from policy.facts.fields import Field, expand, field
+from policy.facts.fields import OPEN_MAPPINGS, Field, expand, field
 from policy.mutation.change import Change, dropped, inside, without
 from policy.mutation.releases import changed_specifiers
 from policy.rules.match import is_glob
@@ -34,6 +34,9 @@ def match_changes(data: Mapping[str, Any]) -> Iterator[Change]:
                     f"`{key}` is turned into its opposite",
                     {**without(data, key), "not": {key: value}},
                 )
+            if key.partition(".")[0] in OPEN_MAPPINGS and f"{key}-other" not in data:
+                renamed = {**without(data, key), f"{key}-other": value}
+                yield Change((key,), f"`{key}` becomes `{key}-other`", renamed)
             yield from inside(data, key, _condition(expand(key), value))
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NoReturn
 
-__all__ = ["policies_below", "tests_of"]
+__all__ = ["SUFFIXES", "policies_below", "tests_of"]
 
 SUFFIXES = (".yaml", ".yml")
 

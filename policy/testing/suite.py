@@ -14,6 +14,7 @@ from pathlib import Path
 from policy.document.diagnostic import Diagnostic, DocumentError
 from policy.document.schema import check
 from policy.document.source import Document, parse, read_source
+from policy.rules.files import SUFFIXES, tests_of
 from policy.rules.policy_set import (
     PolicyFile,
     PolicySet,
@@ -24,10 +25,9 @@ from policy.rules.policy_set import (
     read_policy,
 )
 
-__all__ = ["Suite", "load_suites", "test_files"]
+__all__ = ["Suite", "load_suites"]
 
 TEST_KIND = "RunnerPolicyTest"
-SUFFIXES = (".yaml", ".yml")
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,11 +58,6 @@ def load_suites(paths: Sequence[str | Path], *, together: bool = False) -> list[
     return suites
 
 
-def test_files(folder: Path) -> list[Path]:
-    """Every `*_test.yaml` and `*_test.yml` below a folder, sorted."""
-    return sorted(p for suffix in SUFFIXES for p in folder.rglob(f"*_test{suffix}") if p.is_file())
-
-
 class _Loading:
     """Reads each file once, whatever names it, and collects what is wrong."""
 
@@ -82,15 +77,16 @@ class _Loading:
 
     def _expanded(self, given: str | Path) -> Iterator[Path]:
         path = Path(given)
-        if not os.fspath(given):
-            yield from self._policy_paths(given, ())  # which refuses it
-        elif path.is_dir():
-            tests = test_files(path)
-            yield from self._policy_paths(given, tests)
-            yield from tests
-        else:
+        if os.fspath(given) and not path.is_dir():
             yield path
-            yield from (p for s in SUFFIXES if (p := path.with_name(f"{path.stem}_test{s}")).is_file())
+            yield from tests_of(path)
+            return
+        try:
+            tests = tests_of(path) if os.fspath(given) else []
+        except OSError:
+            tests = []  # the folder cannot be read, and `policy_paths` says so
+        yield from self._policy_paths(given, tests)
+        yield from tests
 
     def _policy_paths(self, given: str | Path, tests: Sequence[Path]) -> Iterator[Path]:
         try:

@@ -14,7 +14,7 @@ __all__ = ["DEFAULT_FOLDER", "Settings", "find_settings", "policy_paths_here"]
 
 DEFAULT_FOLDER = "configs"
 # What `runnerctl.toml`, or `[tool.runnerctl]` of pyproject.toml, may hold.
-KNOWN = ("policies", "lint", "test")
+KNOWN = ("policies", "lint")
 
 
 @dataclass(frozen=True, slots=True)

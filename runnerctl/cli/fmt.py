@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import os
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -79,21 +80,20 @@ class _Change:
 def _files(paths: Sequence[str]) -> list[str]:
     """Every file that the paths stand for, once."""
     from policy.document.diagnostic import DocumentError
+    from policy.rules.files import tests_of
     from policy.rules.policy_set import policy_paths
-    from policy.testing.suite import test_files
 
     found: dict[str, None] = {}
     for given in paths:
         if given == STDIN or not Path(given).is_dir():
             found[given] = None
             continue
-        tests = test_files(Path(given))
         try:
             found.update(dict.fromkeys(map(str, policy_paths(given))))
         except DocumentError:
-            if not tests:
-                raise
-        found.update(dict.fromkeys(map(str, tests)))
+            if not os.access(given, os.R_OK) or not tests_of(given):
+                raise  # a folder of tests alone is fine
+        found.update(dict.fromkeys(map(str, tests_of(given))))
     return list(found)
 
 

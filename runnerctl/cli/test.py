@@ -11,6 +11,8 @@ from runnerctl.cli.exits import ExitCode, UsageError
 from runnerctl.cli.formats import Format
 
 if TYPE_CHECKING:
+    from policy.engine import Catalog
+    from policy.mutation.run import Findings
     from policy.rules.policy_set import PolicyTest
 
 
@@ -33,6 +35,9 @@ def test(
     mutation: Annotated[
         bool,
         typer.Option("--mutation", help="Change the policies, one thing at a time: do the tests notice?"),
+    ] = False,
+    lint: Annotated[
+        bool, typer.Option("--lint", help="With --mutation: a change that lint notices is noticed, too.")
     ] = False,
     fail_under: Annotated[
         float | None,
@@ -57,14 +62,23 @@ def test(
     if junit == "-":
         raise UsageError("--junit -: JUnit XML is written to a file; standard output has the report")
     paths = paths or policy_paths_here(Path())
+    if lint and not mutation:
+        raise UsageError("--lint goes with --mutation; `runnerctl lint` looks at the policies as they are")
+    releases = open_catalog(catalog)
     suites = load_suites(paths, together=together)
-    asked = ask_all(suites, open_catalog(catalog), lambda one: _is_selected(one, select))
+    asked = ask_all(suites, releases, lambda one: _is_selected(one, select))
     if not asked:
         of = f" whose name or rule holds `{select}`" if select else ""
         raise UsageError(f"nothing to check: no test{of} in {', '.join(paths)}")
     coverage = coverage or (fail_under is not None and not mutation)
     report = make_report(
-        suites, asked, list(run(asked)), coverage=coverage, mutation=mutation, fail_under=fail_under
+        suites,
+        asked,
+        list(run(asked)),
+        coverage=coverage,
+        mutation=mutation,
+        findings=_lint_findings(releases) if lint else None,
+        fail_under=fail_under,
     )
     if junit is not None:
         from runnerctl.cli.junit import junit_xml
@@ -79,6 +93,14 @@ def test(
         typer.echo(report_text(report, verbose=verbose), nl=False)
     if not report.fine:
         raise typer.Exit(ExitCode.NO)
+
+
+def _lint_findings(catalog: Catalog) -> Findings:
+    from datetime import date
+
+    from runnerctl.cli.mutation_lint import findings_of
+
+    return findings_of(catalog, date.today())
 
 
 def _is_selected(test: PolicyTest, text: str) -> bool:

@@ -14,7 +14,7 @@ from policy.testing.suite import Suite
 from runnerctl.cli.exits import UsageError
 
 if TYPE_CHECKING:
-    from policy.mutation.run import Mutation
+    from policy.mutation.run import Findings, Mutation
 
 __all__ = ["Report", "make_report", "percent"]
 
@@ -83,9 +83,10 @@ def make_report(
     *,
     coverage: bool,
     mutation: bool,
+    findings: Findings | None,
     fail_under: float | None,
 ) -> Report:
-    """The report of tests that have run. Mutations wait until all of them pass.
+    """The report of tests that have run. Mutations wait until all of them pass; `findings` may notice them, too.
 
     Raises `UsageError` where a measure is asked of policies that have nothing to measure.
     """
@@ -96,7 +97,7 @@ def make_report(
     if mutation and all(outcome.passed for outcome in outcomes):
         from policy.mutation.run import mutate
 
-        noticed = mutate(asked)
+        noticed = mutate(asked, findings)
         if not noticed.mutants:
             raise UsageError("nothing to check: the policies have nothing that could be changed")
     return Report(tuple(outcomes), covered, noticed, mutation and noticed is None, fail_under)

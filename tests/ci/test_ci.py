@@ -94,7 +94,8 @@ def test_the_hooks_run(tmp_path: Path) -> None:
     """As pre-commit runs them, in a repository of somebody's, without file names."""
     (tmp_path / ".git").mkdir()
     environment = {**os.environ, "PATH": f"{BIN}{os.pathsep}{os.environ['PATH']}"}
-    subprocess.run(["runnerctl", "init"], cwd=tmp_path, env=environment, check=True, stdin=subprocess.DEVNULL)
+    first = ["runnerctl", "init", "--owner", "inference-platform"]
+    subprocess.run(first, cwd=tmp_path, env=environment, check=True, stdin=subprocess.DEVNULL)
     for hook in HOOKS:
         done = subprocess.run(
             shlex.split(hook["entry"]),

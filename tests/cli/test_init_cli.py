@@ -89,6 +89,33 @@ def test_the_example_in_comments_is_a_rule(cli: Any, folder: Path) -> None:
     assert (rule.id, rule.runner, rule.enforce) == ("fleet-needs-v1", "v1", "require")
 
 
+LINTED = {
+    "no rule": [],
+    "a rule on V2": ["--require", "v2", "--because", "it is faster", "--link", "https://example.org/1"],
+    "a rule on V1": [
+        *(
+            "--release",
+            "0.28.0",
+            "--require",
+            "v1",
+            "--because",
+            "it hangs",
+            "--link",
+            "https://example.org/1",
+        ),
+        *("--architecture", "Gemma4*"),
+    ],
+}
+
+
+@pytest.mark.parametrize("case", LINTED)
+@pytest.mark.usefixtures("folder")
+def test_lint_finds_nothing_once_it_is_said_who_and_why(cli: Any, case: str) -> None:
+    assert cli("init", "--owner", "inference-platform", *LINTED[case]).code == 0
+    answer = cli("lint", "--no-cache")
+    assert (answer.code, answer.out) == (0, "")
+
+
 PLACES = {
     "": "configs/policy.yaml",
     "a/b/c.yaml": "a/b/c.yaml",

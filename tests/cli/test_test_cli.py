@@ -86,6 +86,7 @@ NOTHING = {
     "no rule to cover": (["without_rules.yaml", "--coverage"], "no rules to cover"),
     "nothing to change": (["without_rules.yaml", "--mutation"], "nothing that could be changed"),
     "no path and no configs": ([], "no folder `configs` here"),
+    "lint without changes": (["p.yaml", "--lint"], "--lint goes with --mutation"),
     "JUnit on standard output": (["p.yaml", "--junit", "-"], "is written to a file"),
 }
 
@@ -168,6 +169,30 @@ def test_survivors_are_listed_with_their_places(cli: Any, folder: Path) -> None:
     out = cli("test", "p.yaml", "--mutation").out
     assert "MISS  p.yaml:6:67  a: enforce: it becomes a `prefer`" in out
     assert "MISS  p.yaml:7:5  b: rule `b` is taken away" in out
+
+
+DATED = """
+apiVersion: runnerctl/v1
+kind: RunnerPolicy
+metadata: {name: p, owner: o}
+rules:
+  - id: a
+    match: {model_config.is_moe: true, vllm: ">=0.25.dev0,<0.28.dev0"}
+    runner: v1
+    enforce: require
+    reason: r
+    links: [https://example.org]
+tests:
+  - {given: {vllm: 0.26.0, model_config.is_moe: true}, expect: {runner: v1, rule: a}}
+"""
+
+
+def test_what_lint_notices_counts_where_it_is_asked(cli: Any, folder: Path) -> None:
+    """Without its end the range reaches releases that have deprecated V1: no test says so, and lint does."""
+    (folder / "p.yaml").write_text(DATED)
+    change = "p.yaml:7:40  a: match.vllm: `>=0.25.dev0,<0.28.dev0` becomes `>=0.25.dev0`"
+    assert f"MISS  {change}\n" in cli("test", "p.yaml", "--mutation").out
+    assert f"ok    {change}; noticed by lint\n" in cli("test", "p.yaml", "--mutation", "--lint", "-v").out
 
 
 def test_changes_wait_for_tests_that_pass(cli: Any, folder: Path) -> None:

@@ -131,7 +131,12 @@ MATCHES: dict[str, tuple[dict[str, Any], list[dict[str, Any]]]] = {
     ),
     "what is on": (
         {"packages.x": {"exists": True}},
-        [{}, {"not": {"packages.x": {"exists": True}}}, {"packages.x": {"exists": False}}],
+        [
+            {},
+            {"not": {"packages.x": {"exists": True}}},
+            {"packages.x-other": {"exists": True}},
+            {"packages.x": {"exists": False}},
+        ],
     ),
     "another value": (
         {"model": {"ne": "m"}},

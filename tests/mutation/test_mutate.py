@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -96,6 +97,72 @@ def test_the_same_as_by_brute_force(tmp_path: Path, case: str) -> None:
     found = sorted((m.rule or "", m.said, m.noticed_by is not None) for m in mutate(asked).mutants)
     assert found == by_brute_force(file, asked, catalog)
     assert {noticed for _, _, noticed in found} == {True, False}
+
+
+CONDITIONS = [
+    "model_config.is_moe: true",
+    "model_config.is_moe: false",
+    'vllm: ">=0.23.dev0,<0.28"',
+    "platform: [cuda, rocm]",
+    'architectures: "Llama*"',
+    "labels.stage: canary",
+    "speculative_config: {exists: true}",
+    "any: [{platform: rocm}, {labels.stage: {ne: test}}]",
+    "not: {architectures: [MistralForCausalLM, X]}",
+    "parallel_config.tensor_parallel_size: {ge: 2}",
+]
+FACTS = [
+    "model_config.is_moe: true",
+    "platform: rocm",
+    "labels: {stage: canary}",
+    "labels: {stage: test}",
+    "speculative_config.method: ngram",
+    "parallel_config.tensor_parallel_size: 2",
+    "env.VLLM_USE_V2_MODEL_RUNNER: '1'",
+    "unknown: [platform]",
+    "unknown: [parallel_config.tensor_parallel_size, model_config.is_moe]",
+]
+
+
+def random_policy(dice: random.Random) -> str:
+    """A small policy whose tests expect what is decided: they pass."""
+    rules = []
+    for i in range(dice.randrange(1, 5)):
+        match = ", ".join(dice.sample(CONDITIONS[1:], dice.randrange(3)))
+        runner, enforce = dice.choice(["v1", "v2", "engine"]), dice.choice(["require", "prefer", "prefer"])
+        more = dice.choice(["", f", priority: {dice.randrange(3)}", ", env: {A: b}", ", expires: 2027-01-01"])
+        rules.append(f"- {{id: r{i}, match: {{{match}}}, runner: {runner}, enforce: {enforce}{more}}}\n")
+    head = (
+        "apiVersion: runnerctl/v1\nkind: RunnerPolicy\nmetadata: {name: p}\nenv: {C: d}\nrules:\n"
+        + "".join(rules)
+    )
+    tests, (file,) = [], compose([read_policy(parse(Source("p.yaml", head)))]).files
+    for _ in range(4):
+        facts = {
+            fact.partition(":")[0].partition(".")[0]: fact for fact in dice.sample(FACTS, dice.randrange(4))
+        }
+        given = [f"vllm: {dice.choice(['0.22.0', '0.23.0', '0.27.1', '0.30.0'])}", *facts.values()]
+        given.append(f"architectures: [{dice.choice(['LlamaForCausalLM', 'MistralForCausalLM'])}]")
+        text = f"- given: {{{', '.join(given)}}}\n  today: 2027-01-01\n  expect: "
+        probe = read_policy(parse(Source("p.yaml", f"{head}tests:\n{text}{{warnings: []}}\n")))
+        decision = decide_test(compose([file]), Catalog(), probe.tests[0])
+        expect = {"status": decision.status, "runner": decision.runner, "env": dict(decision.env_set)}
+        if decision.decided_by is not None and dice.random() < 0.5:
+            expect["layer"] = decision.decided_by.layer
+        if dice.random() < 0.3:
+            expect["warnings"] = [warning.partition(" (")[0] for warning in decision.warnings]
+        tests.append(f"{text}{json.dumps(expect)}\n")
+    return f"{head}tests:\n{''.join(tests)}"
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_the_same_as_by_brute_force_for_random_policies(tmp_path: Path, seed: int) -> None:
+    catalog = Catalog()
+    asked = asked_of(tmp_path, random_policy(random.Random(seed)))  # noqa: S311
+    assert all(outcome.passed for outcome in run(asked)), [list(map(str, o.unmet)) for o in run(asked)]
+    (file,) = asked[0].suite.policies.files
+    found = sorted((m.rule or "", m.said, m.noticed_by is not None) for m in mutate(asked).mutants)
+    assert found == by_brute_force(file, asked, catalog)
 
 
 POLICY = """\
