@@ -16,13 +16,13 @@ from policy.facts.fields import SWITCH
 __all__ = ["LAYERS", "Environment", "Override", "merge_layers", "same_variable", "shown"]
 
 # Whole words of a name: TOKEN is a secret, TOKENS (as in MAX_NUM_BATCHED_TOKENS) and TOKENIZER are not.
-_SECRET = re.compile(
-    r"(?:^|_)(?:TOKEN|SECRETS?|PASS|PASSWD|PASSWORD|PASSPHRASE|PGPASS|PWD|AUTH|AUTHORIZATION|CREDENTIALS?|COOKIE|DSN"
-    r"|WEBHOOK|API_?KEYS?|(?:ACCESS|PRIVATE|ENCRYPTION|SIGNING)_?KEY|KEY$|DATABASE_URL)(?:_|$)",
-    re.IGNORECASE,
+# Patterns are texts: compiling these takes longer than a start may, and few commands show a variable.
+_HIDDEN = (
+    r"(?i)(?:^|_)(?:TOKEN|SECRETS?|PASS|PASSWD|PASSWORD|PASSPHRASE|PGPASS|PWD|AUTH|AUTHORIZATION|CREDENTIALS?|COOKIE|DSN"
+    r"|WEBHOOK|API_?KEYS?|(?:ACCESS|PRIVATE|ENCRYPTION|SIGNING)_?KEY|KEY$|DATABASE_URL)(?:_|$)"
 )
 _HARMLESS = ("PWD", "OLDPWD")
-_CREDENTIALS_IN_URL = re.compile(r"(?<=://)[^/@\s]+:[^/@\s]+(?=@)")
+_CREDENTIALS_IN_URL = r"(?<=://)[^/@\s]+:[^/@\s]+(?=@)"
 
 # Each layer over the one before.
 LAYERS = ("policy env", "process environment", "--env-file", "--env", "rule env", "forced switch")
@@ -64,8 +64,8 @@ class Environment:
 
 def shown(name: str, value: str) -> str:
     """The value as it may be shown: that of a variable that looks like a secret is hidden."""
-    secret = _SECRET.search(name.replace("-", "_")) and name not in _HARMLESS
-    return "****" if value and secret else _CREDENTIALS_IN_URL.sub("****", value)
+    secret = re.search(_HIDDEN, name.replace("-", "_")) and name not in _HARMLESS
+    return "****" if value and secret else re.sub(_CREDENTIALS_IN_URL, "****", value)
 
 
 def same_variable(name: str, other: str) -> bool:

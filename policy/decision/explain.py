@@ -13,7 +13,7 @@ from policy.facts.facts import ABSENT, UNKNOWN, Facts
 from policy.rules.match import Leaf, Match, failing_term
 from policy.rules.policy_set import PolicySet
 
-__all__ = ["LookedAt", "explain"]
+__all__ = ["LookedAt", "explain", "why"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,10 +65,11 @@ def _held(match: Match, facts: Facts) -> tuple[bool | None, str]:
     if held is True:
         return True, "every condition holds"
     term = failing_term(match, facts) or match
-    return held, _why(term, facts)
+    return held, why(term, facts)
 
 
-def _why(term: Match, facts: Facts) -> str:
+def why(term: Match, facts: Facts) -> str:
+    """What keeps a term of a match from holding, with the fact's value; secrets are hidden."""
     if not isinstance(term, Leaf):
         return f"does not hold: {term}" if term.value(facts) is False else f"not known: {term}"
     given = facts.value(term.path)

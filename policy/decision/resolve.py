@@ -34,7 +34,7 @@ from policy.facts.facts import Facts
 from policy.facts.fields import SWITCH
 from policy.rules.policy_set import Enforce, PolicySet, Rule
 
-__all__ = ["Layers", "resolve"]
+__all__ = ["Layers", "decide", "resolve"]
 
 # (name of the layer, its variables), from the weakest to the strongest.
 Layers = Sequence[tuple[str, Mapping[str, str]]]
@@ -58,6 +58,25 @@ def resolve(
     overrides (`facts.env` is their merge). `names` are the architecture names that the release registers,
     `reasons` say why unknown facts are unknown, and `today` is the day against which rules expire.
     """
+    decision = decide(
+        policies, engine, facts, layers=layers, reasons=reasons, strict_env=strict_env, today=today
+    )
+    if not isinstance(engine, EngineRelease):
+        return decision
+    return _with_architectures(decision, policies, engine, facts, names)
+
+
+def decide(
+    policies: PolicySet,
+    engine: EngineRelease | UnknownRelease | None,
+    facts: Facts,
+    *,
+    layers: Layers | None = None,
+    reasons: Mapping[str, str] | None = None,
+    strict_env: bool = False,
+    today: date | None = None,
+) -> Decision:
+    """As `resolve`, without the release's set of architectures, which asks every rule about every name."""
     if engine is None:
         message = "the vLLM release is not known; give --vllm RELEASE"
         return Decision(
@@ -80,8 +99,7 @@ def resolve(
 
         matches = [*policies.matches(), *engine.matches()]
         decision = settle(question.decide, facts, matches, reasons or {})
-    decision = _with_described(decision, engine, facts)
-    return _with_architectures(decision, policies, engine, facts, names)
+    return _with_described(decision, engine, facts)
 
 
 def _with_described(decision: Decision, engine: EngineRelease, facts: Facts) -> Decision:

@@ -14,10 +14,38 @@ import jsonschema_rs
 from policy.document.diagnostic import Diagnostic, DocumentError, nearest
 from policy.document.source import Document, plain_scalar
 
-__all__ = ["API_VERSION", "SCHEMAS", "check", "load_schema", "raw_scalar", "schema_folder"]
+__all__ = ["API_VERSION", "SCHEMAS", "check", "load_schema", "mistakes", "raw_scalar", "schema_folder"]
 
 API_VERSION = "runnerctl/v1"
-SCHEMAS = ("policy", "facts", "decision", "compiled-policy", "engine-release", "upgrade", "matrix")
+SCHEMAS = (
+    "policy",
+    "policy-test",
+    "facts",
+    "decision",
+    "compiled-policy",
+    "engine-release",
+    "upgrade",
+    "test-report",
+    "lint",
+    "matrix",
+    "diff",
+)
+
+# What else a file may be that is given where a document of another kind is wanted: what it is, and who reads it.
+_OTHER_KINDS = {
+    ("policy", "CompiledPolicy"): (
+        "this is a compiled policy, and a policy is wanted",
+        "the guard reads it: RUNNERCTL_COMPILED_POLICY",
+    ),
+    ("policy", "RunnerPolicyTest"): (
+        "this is a test file, and a policy is wanted",
+        "`runnerctl test` reads it; in a folder it is named `*_test.yaml`",
+    ),
+    ("policy-test", "RunnerPolicy"): (
+        "this is a policy, and a test file is wanted",
+        "only test files are named `*_test.yaml`; they have `kind: RunnerPolicyTest`",
+    ),
+}
 
 _TYPES = {
     "string": "a string",
@@ -53,28 +81,29 @@ def _validator(name: str) -> Any:
 
 def check(document: Document, name: str) -> None:
     """Raise `DocumentError` with every place where `document` does not fit the schema `name`."""
+    found = [diagnostic for _, diagnostic in mistakes(document, name)]
+    if found:
+        raise DocumentError(found)
+
+
+def mistakes(document: Document, name: str) -> Iterator[tuple[Sequence[str | int], Diagnostic]]:
+    """Every place where `document` does not fit the schema `name`: the path of the value, and what is wrong."""
     if not isinstance(document.data, Mapping):
-        location = document.locate(())
         message = f"the document is {_said(document.data)}, not a mapping"
-        raise DocumentError(
-            [Diagnostic(location, "wrong-type", message, "it begins with `apiVersion: runnerctl/v1`")]
-        )
-    if name == "policy" and document.data.get("kind") == "CompiledPolicy":
-        location = document.locate(["kind"])
-        message = "this is a compiled policy, and a policy is wanted"
-        raise DocumentError(
-            [Diagnostic(location, "wrong-kind", message, "the guard reads it: RUNNERCTL_COMPILED_POLICY")]
-        )
+        help_ = "it begins with `apiVersion: runnerctl/v1`"
+        yield (), Diagnostic(document.locate(()), "wrong-type", message, help_)
+        return
+    kind = document.data.get("kind")
+    if isinstance(kind, str) and (name, kind) in _OTHER_KINDS:
+        message, help_ = _OTHER_KINDS[name, kind]
+        yield (), Diagnostic(document.locate(["kind"]), "wrong-kind", message, help_)
+        return
     validator = _validator(name)
     if validator.is_valid(document.data):  # a tenth of what listing no errors costs
         return
-    found = [
-        d
-        for error in _validator(name).iter_errors(document.data)
-        for d in _diagnostics(document, name, error)
-    ]
-    if found:
-        raise DocumentError(found)
+    for error in validator.iter_errors(document.data):
+        for diagnostic in _diagnostics(document, name, error):
+            yield list(error.instance_path), diagnostic
 
 
 def _diagnostics(document: Document, name: str, error: Any) -> Iterator[Diagnostic]:

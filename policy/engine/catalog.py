@@ -14,7 +14,7 @@ from packaging.version import InvalidVersion, Version
 from policy.document.diagnostic import Diagnostic, DocumentError, Location
 from policy.document.schema import check
 from policy.document.source import parse, read_source
-from policy.engine.release import EngineRelease
+from policy.engine.release import EngineRelease, Entries
 from policy.input_error import InputError
 
 __all__ = ["Catalog", "UnknownRelease"]
@@ -36,6 +36,9 @@ class Catalog:
         self.folder = folder or Path(__file__).resolve().parent
         self._is_theirs = folder is not None
         self._built: dict[str, EngineRelease] = {}
+        self._patches: dict[str, dict[str, Any]] = {}
+        self._whole: dict[str, dict[str, Any]] = {}
+        self._entries: Entries = {}
 
     @functools.cached_property
     def releases(self) -> tuple[str, ...]:
@@ -92,7 +95,7 @@ class Catalog:
         if release not in self._built:
             data = self._data(release)
             try:
-                self._built[release] = EngineRelease.from_data(data)
+                self._built[release] = EngineRelease.from_data(data, self._entries)
             except (KeyError, TypeError, AttributeError) as error:
                 message = (
                     f"a rule of this release is malformed: {error}; see the files of the shipped catalog"
@@ -102,18 +105,7 @@ class Catalog:
         return self._built[release]
 
     def _data(self, release: str) -> dict[str, Any]:
-        patches = []
-        name: str | None = release
-        while name is not None:
-            patch = self._patch(name)
-            patches.append(patch)
-            name = patch.get("base")
-            if len(patches) > len(self.releases):
-                finding = "the bases of this release form a circle"
-                raise DocumentError([Diagnostic(_location(self.folder, release), "circular-base", finding)])
-        merged: dict[str, Any] = {}
-        for patch in reversed(patches):
-            merged = merge_patch(merged, patch)
+        merged = dict(self._merged(release))
         merged.pop("base", None)
         for needed in ("switch", "choice", "unsupported", "refused"):
             if needed not in merged:
@@ -121,11 +113,29 @@ class Catalog:
                 raise DocumentError([Diagnostic(_location(self.folder, release), "missing-field", message)])
         return merged
 
-    def _patch(self, release: str) -> dict[str, Any]:
-        document = parse(read_source(self.folder / "releases" / f"{release}.yaml"))
-        if self._is_theirs:  # ours are checked by the tests, once and not at every start
-            check(document, "engine-release")
-        return dict(document.data)
+    def _merged(self, release: str) -> dict[str, Any]:
+        """A release over all that it stands on. What it does not change is its base's, the very same object."""
+        missing: list[str] = []
+        name: str | None = release
+        while name is not None and name not in self._whole:
+            missing.append(name)
+            name = self.patch(name).get("base")
+            if len(missing) > len(self.releases):
+                finding = "the bases of this release form a circle"
+                raise DocumentError([Diagnostic(_location(self.folder, release), "circular-base", finding)])
+        merged = self._whole[name] if name is not None else {}
+        for above in reversed(missing):
+            merged = self._whole[above] = merge_patch(merged, self.patch(above))
+        return merged
+
+    def patch(self, release: str) -> dict[str, Any]:
+        """What the file of a release says, which is what changed against its `base`."""
+        if release not in self._patches:
+            document = parse(read_source(self.folder / "releases" / f"{release}.yaml"))
+            if self._is_theirs:  # ours are checked by the tests, once and not at every start
+                check(document, "engine-release")
+            self._patches[release] = dict(document.data)
+        return self._patches[release]
 
     def names(self, release: str) -> Mapping[str, Any] | None:
         """`architectures` and `environment_variables` that a release registers; None where no file lists them."""

@@ -19,7 +19,7 @@ from policy.rules.selection import Selection
 if TYPE_CHECKING:
     from policy.facts.reader import FactReader
 
-__all__ = ["DERIVED", "RUNNERS", "Choice", "EngineRelease", "Gap", "Runner", "other", "worded"]
+__all__ = ["DERIVED", "RUNNERS", "Choice", "EngineRelease", "Entries", "Gap", "Runner", "other", "worded"]
 
 Runner = Literal["v1", "v2"]
 RUNNERS: tuple[Runner, Runner] = ("v1", "v2")
@@ -62,6 +62,10 @@ class Gap:
     message: str | None
 
 
+# Entries of releases by identity and name, each with what was read from it; the entry is kept, so that its identity is.
+Entries = dict[tuple[int, str], "tuple[Mapping[str, Any], Choice | Gap]"]
+
+
 @dataclass(frozen=True, eq=False)  # compared, and cached by, identity
 class EngineRelease:
     """A whole release, its patches applied. `data` is the same as plain values, for compiled policies."""
@@ -77,8 +81,13 @@ class EngineRelease:
     data: Mapping[str, Any]
 
     @classmethod
-    def from_data(cls, data: Mapping[str, Any]) -> EngineRelease:
-        """Build from merged data. Raises `DocumentError` when a match names facts that do not exist."""
+    def from_data(cls, data: Mapping[str, Any], known: Entries | None = None) -> EngineRelease:
+        """Build from merged data. Raises `DocumentError` when a match names facts that do not exist.
+
+        `known` holds entries that were read for other releases, and takes in those of this one: most releases change
+        little, and share the rest with their base.
+        """
+        entries: Entries = dict(known or {})
         reader = MatchReader(Document.unmarked(f"vLLM {data['release']}", data), DERIVED)
         architectures = data.get("default_v2_architectures")
         built = cls(
@@ -88,14 +97,16 @@ class EngineRelease:
             default_v2_architectures=None
             if architectures is None
             else {name: reader.read(match, ()) for name, match in sorted(architectures.items())},
-            overrides=tuple(_choices(reader, data.get("overrides", {}))),
-            choice=tuple(_choices(reader, data["choice"])),
-            unsupported={r: tuple(_gaps(reader, data["unsupported"].get(r, {}))) for r in RUNNERS},
-            refused={r: tuple(_gaps(reader, data["refused"].get(r, {}))) for r in RUNNERS},
+            overrides=tuple(_choices(reader, data.get("overrides", {}), entries)),
+            choice=tuple(_choices(reader, data["choice"], entries)),
+            unsupported={r: tuple(_gaps(reader, data["unsupported"].get(r, {}), entries)) for r in RUNNERS},
+            refused={r: tuple(_gaps(reader, data["refused"].get(r, {}), entries)) for r in RUNNERS},
             data=data,
         )
         if reader.findings:
             raise DocumentError(reader.findings)
+        if known is not None:
+            known.update(entries)
         return built
 
     @functools.cached_property
@@ -156,19 +167,29 @@ def worded(template: str, facts: Facts) -> str:
     return _PATHS.sub(value, template)
 
 
-def _choices(reader: MatchReader, entries: Mapping[str, Mapping[str, Any]]) -> Iterator[Choice]:
+def _choices(
+    reader: MatchReader, entries: Mapping[str, Mapping[str, Any]], known: Entries
+) -> Iterator[Choice]:
     for name, entry in sorted(entries.items(), key=lambda e: (-e[1].get("priority", 0), e[0])):
-        yield Choice(
-            id=name,
-            match=reader.read(entry["match"], ()),
-            runner=entry["runner"],
-            priority=entry.get("priority", 0),
-            reason=entry["reason"],
-            accident=entry.get("accident", False),
-            refuses_switch=entry.get("refuses_switch"),
-        )
+        _, read = known.get((id(entry), name), (entry, None))
+        if not isinstance(read, Choice):
+            read = Choice(
+                id=name,
+                match=reader.read(entry["match"], ()),
+                runner=entry["runner"],
+                priority=entry.get("priority", 0),
+                reason=entry["reason"],
+                accident=entry.get("accident", False),
+                refuses_switch=entry.get("refuses_switch"),
+            )
+            known[id(entry), name] = (entry, read)
+        yield read
 
 
-def _gaps(reader: MatchReader, entries: Mapping[str, Mapping[str, Any]]) -> Iterator[Gap]:
+def _gaps(reader: MatchReader, entries: Mapping[str, Mapping[str, Any]], known: Entries) -> Iterator[Gap]:
     for name, entry in entries.items():
-        yield Gap(name, reader.read(entry["match"], ()), entry.get("feature"), entry.get("message"))
+        _, read = known.get((id(entry), name), (entry, None))
+        if not isinstance(read, Gap):
+            read = Gap(name, reader.read(entry["match"], ()), entry.get("feature"), entry.get("message"))
+            known[id(entry), name] = (entry, read)
+        yield read

@@ -24,6 +24,7 @@ __all__ = [
     "facts_from_document",
     "merge_facts",
     "nest",
+    "steps_to",
 ]
 
 
@@ -148,7 +149,7 @@ class Facts:
         """The same facts with another value at `path`; None takes the value away (off, not set)."""
         document = dict(self._document)
         document["unknown"] = [p for p in document.get("unknown", ()) if expand(p) != path]
-        steps = _steps(path)
+        steps = steps_to(path)
         node = document
         for step in steps[:-1]:
             node[step] = dict(node.get(step) or {})
@@ -230,7 +231,7 @@ def nest(entries: Mapping[str, Any]) -> dict[str, Any]:
     """A nested facts document from entries whose keys may be dotted paths or short names."""
     document: dict[str, Any] = {}
     for key, value in entries.items():
-        steps = _steps(expand(key))
+        steps = steps_to(expand(key))
         node = document
         for step in steps[:-1]:
             below = node.get(step)
@@ -333,7 +334,7 @@ def _nested(document: Document) -> Document:
                 findings.append(Diagnostic(location, "duplicate-key", message))
     if findings:
         raise DocumentError(findings)
-    return document.spread({key: _steps(expand(key)) for key in document.data})
+    return document.spread({key: steps_to(expand(key)) for key in document.data})
 
 
 def _leaf_paths(path: str, value: Any) -> Iterator[str]:
@@ -344,6 +345,7 @@ def _leaf_paths(path: str, value: Any) -> Iterator[str]:
         yield path
 
 
-def _steps(path: str) -> list[str]:
+def steps_to(path: str) -> list[str]:
+    """The steps of a full path; the names in `env`, `labels` and `packages` are one step, whatever dots they have."""
     head, _, rest = path.partition(".")
     return [head, rest] if head in OPEN_MAPPINGS and rest else path.split(".")

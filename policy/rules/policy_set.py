@@ -14,6 +14,7 @@ from policy.document.schema import check
 from policy.document.source import Document, parse, read_source
 from policy.environment import same_variable
 from policy.facts.fields import SWITCH
+from policy.rules.files import policies_below
 from policy.rules.match import Match
 from policy.rules.read_match import MatchReader
 from policy.rules.selection import Selection
@@ -25,9 +26,12 @@ __all__ = [
     "PolicyTest",
     "Rule",
     "RunnerWish",
+    "clashes",
     "compose",
     "load_policies",
     "policy_paths",
+    "policy_tests",
+    "read_parts",
     "read_policy",
     "rule_from_data",
 ]
@@ -60,12 +64,20 @@ class Rule:
 
 @dataclass(frozen=True, slots=True)
 class PolicyTest:
-    """An entry of `tests:`: facts and what the decision must be."""
+    """An entry of `tests:`: facts and what the decision must be.
+
+    `entry` is the whole of it, with positions. `today` is the day of the test, `assume` the release that decides
+    where the catalog does not know `given.vllm`, as for `resolve`.
+    """
 
     name: str
     given: Mapping[str, Any]
     expect: Mapping[str, Any]
     location: str
+    entry: Document = field(repr=False, compare=False)
+    today: str | None = None
+    assume: str | None = None
+    strict_env: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,39 +149,34 @@ def policy_paths(given: str | Path) -> list[Path]:
     path = Path(given)
     if not path.is_dir():
         return [path]
-    found = sorted(p for p in _below(given, path) if _is_policy(p))
+    try:
+        found = policies_below(path)
+    except OSError as error:
+        message = f"cannot be read: {(error.strerror or str(error)).lower()}"
+        raise DocumentError(
+            [Diagnostic(Location(str(error.filename or given)), "unreadable-file", message)]
+        ) from error
     if not found:
         location = Location(str(given))
         raise DocumentError([Diagnostic(location, "no-policy", "the folder holds no policy file (`*.yaml`)")])
     return found
 
 
-def _below(given: str | Path, folder: Path) -> Iterator[Path]:
-    """Every entry below a folder. A folder that cannot be read is an error: a policy in it would be missed."""
-
-    def refuse(error: OSError) -> None:
-        message = f"cannot be read: {(error.strerror or str(error)).lower()}"
-        raise DocumentError([Diagnostic(Location(str(error.filename or given)), "unreadable-file", message)])
-
-    for top, _, names in os.walk(folder, onerror=refuse):
-        yield from (Path(top, name) for name in names)
-
-
-def _is_policy(path: Path) -> bool:
-    """By its name; a link that leads nowhere counts, so that reading it says so."""
-    named = path.suffix.lower() in (".yaml", ".yml") and not path.stem.endswith("_test")
-    return named and (path.is_file() or not path.exists())
-
-
 def compose(files: Iterable[PolicyFile]) -> PolicySet:
     """One set of several files. Raises `DocumentError` for an id, a name or a variable that two files give."""
     ordered = sorted(files, key=lambda f: (f.name, f.source))
-    findings = [*_clashing_ids(ordered), *_clashing_env(ordered)]
+    findings = list(clashes(ordered))
     if findings:
         raise DocumentError(findings)
     rules = sorted((rule for file in ordered for rule in file.rules), key=lambda r: r.rank)
     env = {name: value for file in ordered for name, value in file.env.items()}
     return PolicySet(tuple(ordered), tuple(rules), dict(sorted(env.items())))
+
+
+def clashes(files: Sequence[PolicyFile]) -> Iterator[Diagnostic]:
+    """Every id and every variable that two rules or two files give."""
+    yield from _clashing_ids(files)
+    yield from _clashing_env(files)
 
 
 def _clashing_ids(files: Sequence[PolicyFile]) -> Iterator[Diagnostic]:
@@ -202,25 +209,33 @@ def _location(text: str) -> Location:
 def read_policy(document: Document) -> PolicyFile:
     """Check one document against the schema and for meaning. Raises `DocumentError` with every finding."""
     check(document, "policy")
-    data = document.data
-    reader = MatchReader(document)
-    rules = [_rule(document, reader, i, entry) for i, entry in enumerate(data["rules"])]
-    findings = [*reader.findings, *_switch_in_env(document)]
-    name = data["metadata"]["name"]
-    file = PolicyFile(
-        name=name,
-        owner=data["metadata"].get("owner"),
-        rules=tuple(rules),
-        env=data.get("env", {}),
-        tests=tuple(_tests(document)),
-        source=document.source.name,
-        text=document.source.text,
-        env_locations={name: document.locate(["env", name], key=True) for name in data.get("env", {})},
-    )
+    file, findings = read_parts(document, range(len(document.data["rules"])))
     findings.extend(_clashing_ids([file]))
     if findings:
         raise DocumentError(findings)
     return file
+
+
+def read_parts(document: Document, rules: Sequence[int]) -> tuple[PolicyFile, list[Diagnostic]]:
+    """The policy of a document with these of its rules, and each of their mistakes of meaning.
+
+    The other rules may be anything; all else must fit the schema.
+    """
+    data = document.data
+    reader = MatchReader(document)
+    read = [_rule(document, reader, i, data["rules"][i]) for i in rules]
+    name = data["metadata"]["name"]
+    file = PolicyFile(
+        name=name,
+        owner=data["metadata"].get("owner"),
+        rules=tuple(read),
+        env=data.get("env", {}),
+        tests=tuple(policy_tests(document)),
+        source=document.source.name,
+        text=document.source.text,
+        env_locations={name: document.locate(["env", name], key=True) for name in data.get("env", {})},
+    )
+    return file, [*reader.findings, *_switch_in_env(document, rules)]
 
 
 def _rule(document: Document, reader: MatchReader, index: int, entry: Mapping[str, Any]) -> Rule:
@@ -249,10 +264,10 @@ def rule_from_data(entry: Mapping[str, Any], match: Match, policy: str, location
     )
 
 
-def _switch_in_env(document: Document) -> Iterator[Diagnostic]:
+def _switch_in_env(document: Document, rules: Sequence[int]) -> Iterator[Diagnostic]:
     """Variables that an `env:` block cannot set: the switch, which the decision sets last, and our own."""
     blocks: list[list[str | int]] = [["env"]]
-    blocks.extend(["rules", i, "env"] for i in range(len(document.data["rules"])))
+    blocks.extend(["rules", i, "env"] for i in rules)
     for block in blocks:
         owner = document.data if len(block) == 1 else document.data["rules"][block[1]]
         for name in owner.get("env", {}):
@@ -268,7 +283,16 @@ def _switch_in_env(document: Document) -> Iterator[Diagnostic]:
                 yield Diagnostic(location, "reserved-name", message)
 
 
-def _tests(document: Document) -> Iterator[PolicyTest]:
+def policy_tests(document: Document) -> Iterator[PolicyTest]:
+    """The entries of `tests:` of a checked document, a policy or a test file."""
     for i, entry in enumerate(document.data.get("tests", [])):
-        location = str(document.locate(["tests", i]))
-        yield PolicyTest(entry.get("name", f"test {i + 1}"), entry["given"], entry["expect"], location)
+        yield PolicyTest(
+            name=entry.get("name", f"test {i + 1}"),
+            given=entry["given"],
+            expect=entry["expect"],
+            location=str(document.locate(["tests", i])),
+            entry=document.below(["tests", i]),
+            today=entry.get("today"),
+            assume=entry.get("assume"),
+            strict_env=entry.get("strict_env", False),
+        )

@@ -31,6 +31,9 @@ from policy.rules.match import (
 
 __all__ = ["MatchReader"]
 
+# Plain conditions that were read before: in a large set most of them stand there many times.
+_READ: dict[tuple[str, type, Any], Leaf] = {}
+MOST_KEPT = 20_000
 _JSON_TYPES = {bool: "boolean", int: "integer", float: "number", str: "string"}
 
 
@@ -68,6 +71,15 @@ class MatchReader:
                     yield leaf
 
     def _leaf(self, key: str, value: Any, at: Sequence[str | int]) -> Match | None:
+        plain = isinstance(value, (str, bool, int, float)) and not self.derived
+        if plain and (read := _READ.get((key, type(value), value))):
+            return read
+        leaf = self._anew(key, value, at)
+        if plain and isinstance(leaf, Leaf) and len(_READ) < MOST_KEPT:
+            _READ[key, type(value), value] = leaf
+        return leaf
+
+    def _anew(self, key: str, value: Any, at: Sequence[str | int]) -> Match | None:
         path = expand(key)
         known = self.derived.get(path) or field(path)
         if known is None:

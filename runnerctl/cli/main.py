@@ -6,44 +6,33 @@ import importlib
 import os
 import sys
 from collections.abc import Sequence
-from typing import Annotated, NoReturn
-
-import typer
+from typing import TYPE_CHECKING, NoReturn
 
 from policy.input_error import InputError
-from runnerctl import __version__
 from runnerctl.cli.exits import ExitCode
 
-__all__ = ["VERBS", "application", "run"]
+if TYPE_CHECKING:
+    import typer
+
+__all__ = ["VERBS", "application", "run", "start"]
 
 # Verb, in the order of --help, and where it lives: a function, or a Typer group of further verbs.
 VERBS = {
     "resolve": "runnerctl.cli.resolve:resolve",
     "compile": "runnerctl.cli.compile:compile_",
     "test": "runnerctl.cli.test:test",
+    "lint": "runnerctl.cli.lint:lint",
+    "explain": "runnerctl.cli.explain:explain",
+    "fmt": "runnerctl.cli.fmt:fmt",
+    "init": "runnerctl.cli.init:init",
     "launch": "runnerctl.cli.launch:launch",
     "attest": "runnerctl.cli.attest:attest",
     "upgrade": "runnerctl.cli.upgrade:upgrade",
+    "diff": "runnerctl.cli.diff:diff",
     "matrix": "runnerctl.cli.matrix:matrix",
     "catalog": "runnerctl.cli.catalog:catalog",
     "schema": "runnerctl.cli.schema:schema",
 }
-
-
-def _show_version(wanted: bool) -> None:
-    if wanted:
-        typer.echo(f"runnerctl {__version__}")
-        raise typer.Exit
-
-
-def _options(
-    version: Annotated[
-        bool,
-        typer.Option("--version", callback=_show_version, is_eager=True, help="Print the version and exit."),
-    ] = False,
-) -> None:
-    """Policies for vLLM's model runner: resolve, compile, launch and attest V1 or V2."""
-    del version
 
 
 def application(arguments: Sequence[str] = ()) -> typer.Typer:
@@ -51,13 +40,21 @@ def application(arguments: Sequence[str] = ()) -> typer.Typer:
 
     Building a verb costs a millisecond or two, and its imports more: a run pays for its own only.
     """
+    import typer
+
+    from runnerctl.cli.root import root
+
     app = typer.Typer(
         name="runnerctl",
         no_args_is_help=True,
         pretty_exceptions_enable=False,
         rich_markup_mode=None,  # rich costs 40 ms at every start
     )
-    app.callback()(_options)
+    app.callback()(root)
+    if not arguments and "_RUNNERCTL_COMPLETE" in os.environ:
+        from runnerctl.cli.completion import verb_in_progress
+
+        arguments = verb_in_progress(os.environ)
     wanted = arguments[:1] if arguments and arguments[0] in VERBS else VERBS
     for name in wanted:
         module, _, attribute = VERBS[name].partition(":")
@@ -69,13 +66,29 @@ def application(arguments: Sequence[str] = ()) -> typer.Typer:
     return app
 
 
+def start() -> NoReturn:
+    """The entry point of the script: `run`, and out.
+
+    A lint leaves hundreds of thousands of values behind; to free them one by one takes a tenth of its time.
+    """
+    try:
+        run()
+    except SystemExit as leaving:
+        if sys.argv[1:2] != ["lint"] or not isinstance(leaving.code, int):
+            raise
+        sys.stderr.flush()
+        os._exit(leaving.code)
+
+
 def run() -> NoReturn:
-    """The entry point. Exits with the codes of `runnerctl.cli.exits`."""
+    """The whole program. Exits with the codes of `runnerctl.cli.exits`."""
     _open_missing_streams()
     out = sys.stdout
     try:
-        application(sys.argv[1:])()
-        code = int(ExitCode.OK)
+        code = _lint_at_once(sys.argv[1:])
+        if code is None:
+            application(sys.argv[1:])()
+            code = int(ExitCode.OK)
     except SystemExit as leaving:
         code = leaving.code if isinstance(leaving.code, int) else int(ExitCode.OK)
     except InputError as error:
@@ -99,6 +112,23 @@ def run() -> NoReturn:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = _say(error)
     sys.exit(code)
+
+
+def _lint_at_once(arguments: Sequence[str]) -> int | None:
+    """The exit code of a plain `lint`, which is over before Typer would have started; None for anything else."""
+    if arguments[:1] != ["lint"] or "_RUNNERCTL_COMPLETE" in os.environ:
+        return None
+    from runnerctl.cli.lint_options import plain_options
+
+    options = plain_options(arguments[1:])
+    if options is None:
+        return None
+    import gc
+
+    from runnerctl.cli.linting import run_lint
+
+    gc.disable()  # a third of the run, to find nothing: it ends before there is garbage worth the search
+    return run_lint(**options)
 
 
 def _open_missing_streams() -> None:

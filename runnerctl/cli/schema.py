@@ -6,10 +6,15 @@ from typing import Annotated
 
 import typer
 
+from runnerctl.cli.completion import schemas
 from runnerctl.cli.exits import UsageError
 
 
-def schema(name: Annotated[str, typer.Argument(help="Which schema; without it, the names.")] = "") -> None:
+def schema(
+    name: Annotated[
+        str, typer.Argument(help="Which schema; without it, the names.", autocompletion=schemas)
+    ] = "",
+) -> None:
     """Print the JSON Schema NAME, or the names of all."""
     from policy.document.diagnostic import nearest
     from policy.document.schema import SCHEMAS, schema_folder

@@ -1,4 +1,4 @@
-"""The shipped policies do what their own tests say, and every rule of them is tested."""
+"""The shipped policies do what their tests say, every rule of them is tested, and no change of them goes unnoticed."""
 
 from __future__ import annotations
 
@@ -7,47 +7,50 @@ from typing import Any
 
 import pytest
 
-from policy.decision import Decision, resolve
-from policy.decision.expectations import decide_test, unmet
+from policy.decision import resolve
 from policy.engine import Catalog
 from policy.facts.facts import Facts
-from policy.rules.policy_set import PolicySet, PolicyTest, load_policies
+from policy.mutation.run import mutate
+from policy.rules.policy_set import PolicySet, load_policies, policy_paths
+from policy.testing.coverage import coverage_of
+from policy.testing.explained import explained
+from policy.testing.run import Asked, ask_all, run
+from policy.testing.suite import load_suites
 
 CONFIGS = Path(__file__).resolve().parents[2] / "configs"
-FILES = sorted(CONFIGS.glob("*.yaml"))
+FILES = policy_paths(CONFIGS)
+
+
+def asked() -> list[Asked]:
+    return ask_all(load_suites([CONFIGS]), Catalog())
 
 
 def cases() -> list[Any]:
-    found = []
-    for path in FILES:
-        policies = load_policies([path])
-        found += [
-            pytest.param(policies, test, id=f"{path.stem}-{test.name.replace(' ', '-')}")
-            for file in policies.files
-            for test in file.tests
-        ]
-    return found
+    return [
+        pytest.param(one, id=f"{Path(one.suite.source).stem}-{one.question.test.name.replace(' ', '-')}")
+        for one in asked()
+    ]
 
 
-def decide(policies: PolicySet, test: PolicyTest) -> Decision:
-    return decide_test(policies, Catalog(), test)
-
-
-@pytest.mark.parametrize(("policies", "test"), cases())
-def test_of_the_policy_holds(policies: PolicySet, test: PolicyTest) -> None:
-    assert list(unmet(decide(policies, test), test.expect)) == []
+@pytest.mark.parametrize("one", cases())
+def test_of_the_policy_holds(one: Asked) -> None:
+    (outcome,) = run([one])
+    assert outcome.passed, [*map(str, outcome.unmet), *explained(outcome)]
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda p: p.stem)
 def test_every_rule_decides_in_some_test(path: Path) -> None:
-    policies = load_policies([path])
-    deciding = {
-        by.rule
-        for file in policies.files
-        for test in file.tests
-        if (by := decide(policies, test).decided_by) is not None
-    }
-    assert {rule.id for rule in policies.rules} <= deciding
+    suites = load_suites([path])
+    coverage = coverage_of(suites, list(run(ask_all(suites, Catalog()))))
+    assert coverage.percent == 100, [found.rule.id for found in coverage.rules if not found.tests]
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda p: p.stem)
+def test_changes_are_noticed(path: Path) -> None:
+    """Each operator, range end and value changed in turn: at least 95 % must make a test fail."""
+    found = mutate(ask_all(load_suites([path]), Catalog()))
+    assert len(found.mutants) > 40
+    assert found.percent >= 95, [f"{m.location} {m.rule}: {m.said}" for m in found.survivors]
 
 
 def test_the_shipped_policies_reproduce_0_23_for_its_dense_models() -> None:

@@ -17,7 +17,7 @@ REFUSED: dict[str, tuple[bytes, str, int, int, str]] = {
     "duplicate key in a flow mapping": (b"x: {k: 1, k: 1}\n", "duplicate-key", 1, 11, "`k` stands twice"),
     "duplicate key, one quoted": (b'a: 1\n"a": 2\n', "duplicate-key", 2, 1, "`a` stands twice"),
     "tab as indentation": (b"a:\n\tb: 1\n", "yaml-tab", 2, 1, "a tab cannot indent"),
-    "tab after spaces": (b"a:\n  b: 1\n \tc: 1\n", "yaml-syntax", 3, 2, "tab character"),
+    "tab after spaces": (b"a:\n  b: 1\n \tc: 1\n", "yaml-tab", 3, 2, "a tab cannot indent"),
     "no YAML": (b"a: [1, 2\nb: 3\n", "yaml-syntax", 2, 2, "not valid YAML"),
     "unclosed quote": (b'a: "x\n', "yaml-syntax", 2, 1, "not valid YAML"),
     "bad indentation": (b"a: 1\n  b: 2\n", "yaml-syntax", 2, 4, "not valid YAML"),

@@ -1,0 +1,246 @@
+"""Rules against the catalog: what a release can never serve, and what it does by itself."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from packaging.version import Version
+
+from policy.analysis.boxes import Box, boxes_of, joined
+from policy.analysis.engine_view import ALWAYS, Beyond, EngineView
+from policy.analysis.findings import Cut, Redundant, Unserved
+from policy.analysis.homes import Homes
+from policy.analysis.ranked import Ranked
+from policy.analysis.search import Budget, OverBudget, Point, Search
+from policy.analysis.space import Space
+from policy.analysis.ties import Ties
+from policy.analysis.unanalysable import Unanalysable
+from policy.analysis.witness import settled, witness_at
+from policy.decision.serving import SWITCH_PATH, Refusal, own_choice, refusal, with_switch
+from policy.engine.release import Runner, other
+from policy.facts.facts import Facts
+from policy.rules.match import All, Exists, Leaf, Match, Not
+from policy.rules.policy_set import Rule
+
+__all__ = ["EngineQuestions"]
+
+SWITCH_IS_SET = Leaf(SWITCH_PATH, (Exists(wanted=True),))
+
+
+class _Reach(NamedTuple):
+    """A described release, the version of it that the rule contains, and a deployment of the rule there."""
+
+    release: str
+    version: str
+    facts: Facts
+
+
+class EngineQuestions:
+    """Answers for the rules of one ranked set. Releases are read when a rule reaches them."""
+
+    def __init__(self, ranked: Ranked, budget: Budget) -> None:
+        self._ranked = ranked
+        self._homes: Homes = ranked.homes
+        self._budget = budget
+
+    # -- what a release can never serve ------------------------------------------------------------------------
+
+    def unserved(self) -> Iterator[Unserved | Cut]:
+        """Every `require` that a release in its range cannot serve, whatever the other facts."""
+        for i, rule in enumerate(self._ranked.rules):
+            if rule.enforce != "require" or rule.runner == "engine":
+                continue
+            try:
+                found = self._unserved(i, rule, rule.runner)
+            except (OverBudget, Beyond, Unanalysable):
+                yield Cut("engine", "too much overlaps to settle whether it can be served", (rule.id,))
+                continue
+            if found:
+                yield found
+
+    def _unserved(self, i: int, rule: Rule, runner: Runner) -> Unserved | None:
+        releases: list[str] = []
+        last: Refusal | None = None
+        reached = 0
+        for reach in self._reaches(i):
+            reached += 1
+            refused = self._refusal(reach, runner)
+            if refused is None:
+                continue
+            matches = self._homes.view(reach.release).refused(runner, forced=True)
+            if ALWAYS in matches or not self._meets(rule.match, reach.version, (), matches):
+                releases.append(reach.release)
+                last = last or refused
+        if last is None:
+            return None
+        return Unserved(
+            rule, tuple(reversed(releases)), len(releases) == reached, last.features, last.sentences
+        )
+
+    def _refusal(self, reach: _Reach, runner: Runner) -> Refusal | None:
+        view = self._homes.view(reach.release)
+        if not view.refused(runner, forced=True):
+            return None
+        engine = view.engine
+        wanted = None if engine.switch == "none" else runner
+        return settled(reach.facts, lambda facts: refusal(engine, runner, with_switch(facts, wanted)))
+
+    # -- what a release does by itself -------------------------------------------------------------------------
+
+    def redundant(self) -> Iterator[Redundant | Cut]:
+        """Every rule that changes no decision, because each release in its range decides like it."""
+        if any(cut.what == "rules" for cut in self._ranked.cut):
+            yield Cut("engine", "a rule that was left out might decide in the place of a redundant one")
+            return
+        for i, rule in enumerate(self._ranked.rules):
+            try:
+                found = self._redundant(i, rule)
+            except (OverBudget, Beyond, Unanalysable):
+                yield Cut(
+                    "engine", "too much overlaps to settle whether the releases do it anyway", (rule.id,)
+                )
+                continue
+            if found:
+                yield found
+
+    def _redundant(self, i: int, rule: Rule) -> Redundant | None:
+        """None where the rule is of use, or where another rule would decide in its place. Raises `OverBudget`."""
+        if rule.env or self._has_neighbours(i, rule):
+            return None
+        reached: list[_Reach] = []
+        for reach in self._reaches(i):
+            if rule.runner != "engine" and self._shows_use(reach, rule.runner):
+                return None
+            reached.append(reach)
+        if not reached:
+            return None  # it is about releases that the catalog does not describe
+        if rule.runner != "engine" and any(
+            self._is_of_use(rule, rule.runner, r.version, r.release) for r in reached
+        ):
+            return None
+        guards = rule.enforce == "require" and any(
+            self._homes.view(r.release).engine.switch != "none"
+            and self._meets(All((rule.match, SWITCH_IS_SET)), r.version, (), ())
+            for r in reached
+        )
+        return Redundant(rule, tuple(reach.release for reach in reversed(reached)), guards)
+
+    def _shows_use(self, reach: _Reach, runner: Runner) -> bool:
+        """Whether the rule is of use for the deployment at hand: the usual case, quickly settled."""
+        view = self._homes.view(reach.release)
+        return self._choice(view, reach) != runner and self._refusal(reach, runner) is None
+
+    def _choice(self, view: EngineView, reach: _Reach) -> Runner:
+        choices = view.choices()
+        if choices[0].match == ALWAYS:
+            return choices[0].runner  # the releases before 0.22 do not look at the deployment
+        return settled(reach.facts, lambda facts: own_choice(view.engine, with_switch(facts, None)).runner)
+
+    def _has_neighbours(self, i: int, rule: Rule) -> bool:
+        """Whether another rule matches somewhere with this one that would not do the same in its place."""
+        ranked = self._ranked
+        near = 0
+        for b in ranked.boxes_of_rule(i):
+            near |= ranked.near(ranked.boxes[b], lists=False)
+        above = ranked.between(0, ranked.groups[i][0])
+        return bool(near & ~above & ~ranked.between(i, i + 1) & ~self._alike[rule.runner, rule.enforce])
+
+    @functools.cached_property
+    def _alike(self) -> Mapping[tuple[str, str], int]:
+        """By runner and enforcement, the boxes of rules that ask for these and set no variable."""
+        found: dict[tuple[str, str], int] = {}
+        for j, rule in enumerate(self._ranked.rules):
+            if not rule.env:
+                key = (rule.runner, rule.enforce)
+                found[key] = found.get(key, 0) | self._ranked.between(j, j + 1)
+        return found
+
+    def _is_of_use(self, rule: Rule, runner: Runner, version: str, release: str) -> bool:
+        """Whether a deployment of the release without the switch is decided otherwise with the rule than without.
+
+        With doubt the answer is yes: no rule is called redundant that is not.
+        """
+        view = self._homes.view(release)
+        forced, free = view.refused(runner, forced=True), view.refused(runner, forced=False)
+        instead = other(runner)
+        match = rule.match
+        before: list[Match] = []
+        for entry in view.choices():
+            if entry.runner != runner:  # the release would choose the other one
+                if rule.enforce == "require":
+                    if self._meets(match, version, (entry.match,), before):
+                        return True
+                else:
+                    if self._meets(match, version, (entry.match,), [*before, *forced]):
+                        return True
+                    either = (*view.refused(instead, forced=True), *view.refused(instead, forced=False))
+                    for refused in forced:
+                        for also in dict.fromkeys(either):
+                            if self._meets(match, version, (entry.match, refused, also), before):
+                                return True
+            elif rule.enforce == "prefer" or forced != free:
+                for refused in dict.fromkeys((*forced, *free)):
+                    if self._meets(match, version, (entry.match, refused), before):
+                        return True
+            before.append(entry.match)
+        return False
+
+    # -- asking ------------------------------------------------------------------------------------------------
+
+    def _reaches(self, i: int) -> Iterator[_Reach]:
+        """The described releases in which the rule matches something, newest first."""
+        ranked = self._ranked
+        seen: set[str] = set()
+        vllm, line = ranked.space.releases()
+        for b in ranked.boxes_of_rule(i):
+            box = ranked.boxes[b]
+            point, _, _, axes = ranked.outside(box, [], overruled=False)
+            if point is None:
+                continue
+            mask = box.scalars.get(vllm, line.full)
+            facts: Facts | None = None
+            for release, version in self._homes.members(line, mask):
+                if release in seen:
+                    continue
+                seen.add(release)
+                if facts is None:
+                    witness = witness_at(point, axes, ranked.space, self._homes, [], registered=False)
+                    facts = Facts(witness.document)
+                yield _Reach(release, version, facts.replace("vllm", version))
+
+    def _meets(
+        self, match: Match, version: str, also: Sequence[Match], without: Sequence[Match]
+    ) -> Point | None:
+        """Whether a deployment of `version` matches `match` and all of `also`, and none of `without`."""
+        positive: list[Match] = []
+        negative: list[Match] = list(without)
+        for some in also:
+            _sort(some, positive, negative)
+        space = Space([match, *positive, *negative])
+        vllm, line = space.releases()
+        here = Box({vllm: 1 << line.piece(Version(version))}) if len(line.samples) > 1 else Box({})
+        boxes = [both for box in boxes_of(match, space) if (both := joined(box, here))]
+        for some in positive:
+            more = boxes_of(some, space)
+            boxes = [both for box in boxes for one in more if (both := joined(box, one))]
+        avoided = [box for some in negative for box in boxes_of(some, space)]
+        search, ties = Search(space, self._budget), Ties(space)
+        for box in boxes:
+            tied, _ = ties.of(box.axes().union(*(one.axes() for one in avoided)))
+            point = search.outside(box, [*avoided, *tied])
+            if point is not None:
+                return point
+        return None
+
+
+def _sort(match: Match, positive: list[Match], negative: list[Match]) -> None:
+    """The parts of a match that must hold and those that must not: a `not` is avoided, which needs no expansion."""
+    if isinstance(match, All):
+        for term in match.terms:
+            _sort(term, positive, negative)
+    elif isinstance(match, Not):
+        negative.append(match.term)
+    else:
+        positive.append(match)

@@ -1,0 +1,55 @@
+"""A rule changes nothing: every release of its range decides so by itself.
+
+It costs reading, and it hides what the release does. Where it still guards against an operator's switch, that is a note.
+
+Fails:
+
+```yaml
+rules:
+  - id: pooling-on-v1
+    match: {model_config.runner_type: pooling, vllm: ">=0.11,<0.20"}
+    runner: v1
+```
+
+Passes:
+
+```yaml
+rules:
+  - id: pooling-on-v1
+    match: {model_config.runner_type: pooling, vllm: ">=0.28.dev0"}
+    runner: v1
+```
+
+Of more than 500 rules this is asked only where it is selected: `--select RE3`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from policy.lint.finding import Finding
+from policy.lint.registry import Rule
+from policy.lint.subject import Subject
+
+__all__ = ["RULE", "check"]
+
+RULE = Rule(
+    "RE322",
+    "redundant-rule",
+    "warning",
+    "a rule changes nothing: every release of its range decides so by itself",
+    slow=True,
+)
+
+
+def check(subject: Subject) -> Iterator[Finding]:
+    for found in subject.analysis.redundant:
+        rule = subject.by_id[found.rule.id]
+        bits = sum(1 << subject.knowledge.names.index(name) for name in found.releases)
+        where = subject.knowledge.said(bits)
+        if found.guards_switch:
+            message = f"rule `{rule.id}` only guards against the switch: vLLM {where} does the same by itself"
+            yield RULE.finding(rule.span(), message, severity="note")
+        else:
+            message = f"rule `{rule.id}` changes nothing: vLLM {where} does the same by itself"
+            yield RULE.finding(rule.span(), message, "take it out, or say in a comment what it waits for")

@@ -1,0 +1,132 @@
+"""What lint found in the same files before: by their content, the rules, the catalog, the options and the day.
+
+A run that finds its answer here imports neither YAML nor the rules. Whatever is odd (a file that cannot be read, a
+cache that cannot be written, or holds something else) is answered by looking anew.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from policy.lint.finding import Edit, Finding, Fix, Related, Span
+from policy.rules.files import policies_below, tests_of
+
+__all__ = ["LintCache", "plainly_read"]
+
+# A file that is larger is not kept in memory before it is known to be a policy.
+MOST_BYTES = 8 * 1024 * 1024
+# Results are small; these many are the last weeks of a busy repository.
+MOST_KEPT = 64
+
+RawFile = tuple[str, bytes]
+
+
+def plainly_read(paths: Sequence[str]) -> list[RawFile] | None:
+    """Each policy file of `paths` and its tests once, with their content, in the order of their names.
+
+    None where that takes a closer look: standard input, a path or file that cannot be read, a folder without policies.
+    """
+    found: dict[str, RawFile] = {}
+    try:
+        for given in paths:
+            if not given or given == "-":
+                return None
+            listed = policies_below(given) if os.path.isdir(given) else [Path(given)]  # noqa: PTH112
+            if not listed:
+                return None
+            for path in (*listed, *tests_of(given)):
+                real = os.path.realpath(path)
+                if real not in found:
+                    with path.open("rb") as file:
+                        found[real] = (str(path), file.read(MOST_BYTES + 1))
+    except OSError:
+        return None
+    if any(len(content) > MOST_BYTES for _, content in found.values()):
+        return None
+    return sorted(found.values())
+
+
+class LintCache:
+    """One question and where its answer would be kept."""
+
+    def __init__(self, files: Sequence[RawFile], question: Sequence[object], catalog: str | None) -> None:
+        """`question` is everything else that the answer depends on, in a form that JSON can write."""
+        import hashlib
+
+        digest = hashlib.sha256(json.dumps(question).encode())
+        for line in (*_tool(), *(_state(Path(catalog)) if catalog else ())):
+            digest.update(line.encode("utf-8", "surrogateescape"))
+        for name, content in files:
+            digest.update(f"{name}\0{len(content)}\0".encode("utf-8", "surrogateescape"))
+            digest.update(content)
+        self._folder = _cache_home() / "runnerctl" / "lint"
+        self._path = self._folder / f"{digest.hexdigest()}.json"
+
+    def get(self) -> tuple[Finding, ...] | None:
+        """The findings of the same question before, or None."""
+        try:
+            kept = json.loads(self._path.read_bytes())
+            return tuple(map(_finding, kept)) if isinstance(kept, list) else None
+        except (OSError, ValueError, TypeError, KeyError, RecursionError):
+            return None
+
+    def put(self, findings: Sequence[Finding]) -> None:
+        """Keep an answer; nothing happens where that cannot be."""
+        with contextlib.suppress(OSError):
+            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            beside = self._path.with_suffix(f".{os.getpid()}.tmp")
+            beside.write_text(json.dumps(findings), "utf-8")
+            beside.replace(self._path)
+            self._drop_old()
+
+    def _drop_old(self) -> None:
+        kept = sorted(self._folder.iterdir(), key=lambda path: path.stat().st_mtime, reverse=True)
+        for path in kept[MOST_KEPT:]:
+            path.unlink(missing_ok=True)
+
+
+def _cache_home() -> Path:
+    given = os.environ.get("XDG_CACHE_HOME", "")
+    return Path(given) if os.path.isabs(given) else Path(os.path.expanduser("~/.cache"))  # noqa: PTH111, PTH117
+
+
+def _tool() -> Iterator[str]:
+    """This program as it stands on the disk: a checkout changes without its version doing so."""
+    yield from _state(Path(__file__).resolve().parents[2] / "policy")
+    yield from _state(Path(__file__).resolve().parents[2] / "schemas")
+
+
+def _state(folder: Path) -> Iterator[str]:
+    """Each file below a folder, with its size and when it was written."""
+    try:
+        entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
+    except OSError:
+        return
+    for entry in entries:
+        if entry.is_dir():
+            if entry.name != "__pycache__":
+                yield from _state(Path(entry.path))
+        else:
+            held = entry.stat()
+            yield f"{entry.path}\0{held.st_size}\0{held.st_mtime_ns}\0"
+
+
+def _finding(entry: Any) -> Finding:
+    code, name, severity, message, span, help_, related, fix = entry
+    return Finding(
+        code,
+        name,
+        severity,
+        message,
+        Span(*span),
+        help_,
+        tuple(Related(Span(*where), what) for where, what in related),
+        None
+        if fix is None
+        else Fix(fix[0], tuple(Edit(Span(*where), text) for where, text in fix[1]), fix[2]),
+    )

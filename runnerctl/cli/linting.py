@@ -1,0 +1,344 @@
+"""The run of `runnerctl lint`: reads, calls, prints. Without Typer, whose start is longer than the run."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import date
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from policy.lint.finding import Finding
+from runnerctl import __version__
+from runnerctl.cli.exits import ExitCode, UsageError
+from runnerctl.cli.lint_cache import LintCache, RawFile, plainly_read
+from runnerctl.reporters.report import Report
+
+if TYPE_CHECKING:
+    from policy.document.diagnostic import Diagnostic
+    from policy.document.source import Source
+    from policy.lint.registry import Selection
+
+__all__ = ["FORMATS", "run_lint"]
+
+FORMATS = ("text", "json", "sarif", "github", "junit")
+STDIN = "-"
+# A fix may make room for another one in the same place; more rounds than this are a circle.
+MOST_ROUNDS = 10
+
+
+class _Input(NamedTuple):
+    """What is looked at: the files that could be read, why the others could not, and which is standard input."""
+
+    sources: list[Source]
+    unreadable: list[Diagnostic]
+    stdin: str | None = None
+
+    @property
+    def lines(self) -> Mapping[str, Sequence[str]]:
+        return {source.name: source.text.splitlines() for source in self.sources}
+
+
+def run_lint(
+    *,
+    paths: Sequence[str] = (),
+    format_: str = "text",
+    select: Sequence[str] = (),
+    ignore: Sequence[str] = (),
+    fix: bool = False,
+    diff: bool = False,
+    baseline: str | None = None,
+    write_baseline: str | None = None,
+    stdin_filename: str = "<stdin>",
+    today: str | None = None,
+    catalog: str | None = None,
+    no_cache: bool = False,
+) -> int:
+    """Run, print, and return the exit code. Raises `InputError`."""
+    from runnerctl.cli.lint_settings import lint_settings
+
+    if format_ not in FORMATS:
+        raise UsageError(f"--format {format_}: one of {', '.join(FORMATS)}")
+    if fix and diff:
+        raise UsageError("--fix and --diff exclude each other")
+    settings = lint_settings(Path.cwd())
+    chosen = (_split(select) or list(settings.select), [*settings.ignore, *_split(ignore)])
+    known = (
+        frozenset() if write_baseline else _known(baseline or settings.baseline, given=baseline is not None)
+    )
+    day = _day(today)
+    if not paths:
+        from runnerctl.cli.configured import policy_paths_here
+
+        paths = policy_paths_here(Path.cwd())
+    raw = plainly_read(paths)
+    cache = None
+    if raw is not None and not (no_cache or fix or diff):
+        cache = LintCache(raw, [__version__, chosen, day.isoformat()], catalog)
+        cached = cache.get()
+        if cached is not None:
+            lines = _Lines(raw)
+            return _report(cached, lines, len(raw), known, format_, write_baseline)
+
+    from policy.lint.registry import Selection
+
+    run = _Run(Selection(*chosen), day, catalog)
+    held = _read(paths, stdin_filename) if raw is None else _decoded(raw)
+    found = run(held)
+    if cache is not None and not held.unreadable:
+        cache.put(found)
+    fixed = 0
+    if fix or diff:
+        before = {source.name: source.text for source in held.sources}
+        found, held, fixed = _mended(run, found, held, known)
+        if diff:
+            return _show_diff(before, held)
+        _write(before, held)
+    checked = len(held.sources) + len(held.unreadable)
+    stdin = "".join(s.text for s in held.sources if s.name == held.stdin) if fix and held.stdin else None
+    return _report(found, held.lines if found else {}, checked, known, format_, write_baseline, fixed, stdin)
+
+
+class _Lines(Mapping[str, Sequence[str]]):
+    """The lines of files, split when one is asked for."""
+
+    def __init__(self, raw: Sequence[RawFile]) -> None:
+        self._raw = dict(raw)
+        self._split: dict[str, Sequence[str]] = {}
+
+    def __getitem__(self, name: str) -> Sequence[str]:
+        if name not in self._split:
+            self._split[name] = self._raw[name].decode("utf-8-sig", "replace").splitlines()
+        return self._split[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._raw)
+
+    def __len__(self) -> int:
+        return len(self._raw)
+
+
+class _Run(NamedTuple):
+    """The same question, asked again after each round of fixes."""
+
+    selection: Selection
+    today: date
+    catalog: str | None
+
+    def __call__(self, held: _Input) -> tuple[Finding, ...]:
+        from policy.lint.lint import lint
+        from runnerctl.cli.inputs import open_catalog
+
+        return lint(held.sources, open_catalog(self.catalog), self.today, self.selection, held.unreadable)
+
+
+def _split(words: Sequence[str]) -> list[str]:
+    return [part.strip() for word in words for part in word.split(",")]
+
+
+def _day(text: str | None) -> date:
+    if text is None:
+        return date.today()
+    try:
+        return date.fromisoformat(text)
+    except ValueError as error:
+        raise UsageError(f"--today {text}: a day is written YYYY-MM-DD") from error
+
+
+def _known(name: str | None, *, given: bool) -> frozenset[str]:
+    if name is None:
+        return frozenset()
+    from policy.lint.baseline import read_baseline
+
+    try:
+        return read_baseline(name, Path(name).read_text("utf-8"))
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        option = "--baseline " if given else "the baseline of the settings, "
+        raise UsageError(f"{option}{name}: cannot be read: {reason.lower()}") from error
+
+
+def _read(paths: Sequence[str], stdin_filename: str) -> _Input:
+    """Every file of `paths` once, however it is named, and standard input for `-`."""
+    from policy.document.diagnostic import DocumentError
+    from policy.document.source import Source, decode, read_source
+    from policy.rules.files import tests_of
+    from policy.rules.policy_set import policy_paths
+
+    held = _Input([], [], stdin_filename if STDIN in paths else None)
+    seen: set[str] = set()
+    if held.stdin is not None:
+        seen.add(os.path.realpath(held.stdin))  # what an editor holds stands for the file that it will become
+        try:
+            held.sources.append(Source(held.stdin, decode(held.stdin, sys.stdin.buffer.read())))
+        except DocumentError as error:
+            held.unreadable.extend(error.diagnostics)
+    for given in (path for path in paths if path != STDIN):
+        try:
+            for path in (*policy_paths(given), *tests_of(given)):
+                real = os.path.realpath(path)
+                if real not in seen:
+                    seen.add(real)
+                    held.sources.append(read_source(path))
+        except DocumentError as error:
+            held.unreadable.extend(error.diagnostics)
+    return held
+
+
+def _decoded(raw: Sequence[RawFile]) -> _Input:
+    from policy.document.diagnostic import DocumentError
+    from policy.document.source import Source, decode
+
+    held = _Input([], [])
+    for name, content in raw:
+        try:
+            held.sources.append(Source(name, decode(name, content)))
+        except DocumentError as error:
+            held.unreadable.extend(error.diagnostics)
+    return held
+
+
+def _mended(
+    run: _Run, found: tuple[Finding, ...], held: _Input, known: frozenset[str]
+) -> tuple[tuple[Finding, ...], _Input, int]:
+    """Apply safe fixes until there is none left: what is found then, in which texts, and how many were applied."""
+    from policy.document.source import Source
+    from policy.lint.baseline import without_known
+    from policy.lint.fixing import apply_fixes
+
+    fixed = 0
+    for _ in range(MOST_ROUNDS):
+        wanted, _stale = without_known(found, held.lines, known) if known else (found, 0)
+        done = apply_fixes(wanted, {source.name: source.text for source in held.sources})
+        if not done.count:
+            break
+        fixed += done.count
+        texts = [Source(s.name, done.texts.get(s.name, s.text)) for s in held.sources]
+        held = _Input(texts, held.unreadable, held.stdin)
+        found = run(held)
+    return found, held, fixed
+
+
+def _write(before: Mapping[str, str], held: _Input) -> None:
+    """Write the texts that changed, each beside its file first. Standard input goes to standard output."""
+    from policy.compiled.artifact import write_atomically
+
+    for source in held.sources:
+        if source.text != before[source.name] and source.name != held.stdin:
+            try:
+                write_atomically(Path(source.name), source.text)
+            except OSError as error:
+                reason = (error.strerror or str(error)).lower()
+                raise UsageError(f"{source.name}: cannot be written: {reason}") from error
+
+
+def _show_diff(before: Mapping[str, str], held: _Input) -> int:
+    import difflib
+
+    changed = False
+    for source in held.sources:
+        old, new = before[source.name], source.text
+        if old != new:
+            changed = True
+            lines = difflib.unified_diff(
+                old.splitlines(keepends=True),
+                new.splitlines(keepends=True),
+                source.name,
+                source.name,
+            )
+            sys.stdout.writelines(
+                line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines
+            )
+    if held.unreadable:
+        sys.stderr.write("".join(f"{diagnostic}\n" for diagnostic in sorted(set(held.unreadable))))
+        return int(ExitCode.INVALID)
+    return int(ExitCode.NO if changed else ExitCode.OK)
+
+
+def _report(
+    found: tuple[Finding, ...],
+    lines: Mapping[str, Sequence[str]],
+    checked: int,
+    known: frozenset[str],
+    format_: str,
+    write_baseline: str | None,
+    fixed: int = 0,
+    stdin: str | None = None,
+) -> int:
+    """Print the findings, or write a baseline of them, and return the exit code."""
+    from runnerctl.reporters.text import summary
+
+    unread = _unread(found) if found else frozenset()
+    if write_baseline is not None and not unread:
+        return _write_baseline(write_baseline, found, lines)
+    taken, stale = 0, 0
+    if known:
+        from policy.lint.baseline import without_known
+
+        left, stale = without_known(found, lines, known)
+        left = tuple(finding for finding in found if finding in left or finding in unread)
+        taken, found = len(found) - len(left), left
+    report = Report(found, lines, checked, __version__, taken, fixed)
+    output = _rendered(report, format_)
+    if stdin is not None:
+        sys.stdout.write(stdin)
+        sys.stderr.write(output)
+    else:
+        sys.stdout.write(output)
+    with contextlib.suppress(OSError):  # `run` says it
+        sys.stdout.flush()
+    if format_ == "text":
+        sys.stderr.write(summary(report) + "\n")
+    if stale:
+        sys.stderr.write(f"{stale} of the baseline no longer occur; --write-baseline takes them out\n")
+    if unread:
+        return int(ExitCode.INVALID)
+    return int(ExitCode.NO if any(finding.severity != "note" for finding in found) else ExitCode.OK)
+
+
+def _unread(found: Sequence[Finding]) -> frozenset[Finding]:
+    """The findings of what could not be checked at all."""
+    from policy.lint.registry import by_name
+
+    return frozenset(finding for finding in found if by_name()[finding.name].unread)
+
+
+def _rendered(report: Report, format_: str) -> str:
+    if format_ == "json":
+        from runnerctl.reporters.json_ import json_text
+
+        return json_text(report)
+    if format_ == "sarif":
+        from runnerctl.reporters.sarif import sarif
+
+        return sarif(report)
+    if format_ == "github":
+        from runnerctl.reporters.github import github
+
+        return github(report)
+    if format_ == "junit":
+        from runnerctl.reporters.junit import junit
+
+        return junit(report)
+    from runnerctl.reporters.text import text
+
+    return text(report, colour=_colour())
+
+
+def _colour() -> bool:
+    """Colour is for terminals, and for nobody who said NO_COLOR."""
+    return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+
+def _write_baseline(name: str, found: Sequence[Finding], lines: Mapping[str, Sequence[str]]) -> int:
+    from policy.compiled.artifact import write_atomically
+    from policy.lint.baseline import baseline_text
+
+    try:
+        write_atomically(Path(name), baseline_text(found, lines))
+    except OSError as error:
+        raise UsageError(f"{name}: cannot be written: {(error.strerror or str(error)).lower()}") from error
+    sys.stderr.write(f"{name}: {len(found)} finding{'' if len(found) == 1 else 's'}\n")
+    return int(ExitCode.OK)

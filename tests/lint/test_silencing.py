@@ -1,0 +1,162 @@
+"""Comments that silence findings, and baselines."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from policy.document.source import Source
+from policy.lint.suppression import suppressions
+
+HEAD = "apiVersion: runnerctl/v1\nkind: RunnerPolicy\nmetadata: {name: p, owner: team}\n"
+RULE = "  - {id: ID, match: {architectures: OursForCausalLM, labels.team: ID}, runner: v1}"
+SELECT = ["--select", "RE301,RH403,RH48"]
+
+
+def rule(name: str = "a", comment: str = "") -> str:
+    return RULE.replace("ID", name) + comment + "\n"
+
+
+COMMENTS: dict[str, tuple[str, list[str]]] = {
+    "none": (rule(), ["RE301", "RH403"]),
+    "on its line": (rule("a", "  # runnerctl: ignore[RE301] ours"), ["RH403"]),
+    "several codes": (rule("a", "  # runnerctl: ignore[RE301, RH403] ours"), []),
+    "by name": (rule("a", "  # runnerctl: ignore[unknown-architecture,missing-reason] ours"), []),
+    "on the line above": ("  # runnerctl: ignore[RE301,RH403] ours\n" + rule(), []),
+    "above other comments": ("  # runnerctl: ignore[RE301,RH403] ours\n\n  # the plugin\n" + rule(), []),
+    "only the next line": (
+        "  # runnerctl: ignore[RE301,RH403] ours\n" + rule() + rule("b"),
+        ["RE301", "RH403"],
+    ),
+    "for the whole file": (rule() + rule("b") + "# runnerctl: ignore-file[RE301,RH403] ours\n", []),
+    "without a reason": (rule("a", "  # runnerctl: ignore[RE301]"), ["RE301", "RH403", "RH483"]),
+    "without a code": (rule("a", "  # runnerctl: ignore ours"), ["RE301", "RH403", "RH482"]),
+    "with an empty bracket": (rule("a", "  # runnerctl: ignore[] ours"), ["RE301", "RH403", "RH482"]),
+    "with a code that is none": (rule("a", "  # runnerctl: ignore[RE301,RE999] ours"), ["RH403", "RH482"]),
+    "with nothing to silence": (rule("a", "  # runnerctl: ignore[RE301,RH401] ours"), ["RH403"]),
+    "with nothing to silence, of a rule that ran": (
+        rule("a").replace("Ours", "Llama") + "# runnerctl: ignore-file[RE301,RH403] ours\n",
+        ["RH481"],
+    ),
+    "in quotes it is text": (
+        rule("a").replace("runner: v1", 'runner: v1, owner: "x # runnerctl: ignore[RE301,RH403] ours"'),
+        ["RE301", "RH403"],
+    ),
+    "an apostrophe before it": (
+        rule("a").replace("runner: v1", "runner: v1, owner: it's us").rstrip()
+        + "  # runnerctl: ignore[RE301,RH403] ours\n",
+        [],
+    ),
+    "an apostrophe in a comment before it": (
+        "  # it's ours  # runnerctl: ignore[RE301,RH403] ours\n" + rule(),
+        [],
+    ),
+}
+
+
+@pytest.mark.parametrize("case", COMMENTS)
+def test_comments(cli: Callable[..., Any], here: Path, case: str) -> None:
+    body, codes = COMMENTS[case]
+    (here / "p.yaml").write_text(f"{HEAD}rules:\n{body}")
+    answer = cli("lint", "p.yaml", *SELECT)
+    assert sorted(re.findall(r"\[(R[A-Z]\d{3})\] ", re.sub(r"(?m)^  .*$", "", answer.out))) == codes
+    assert answer.code == (1 if codes else 0)
+
+
+def test_a_comment_of_one_file_is_not_that_of_another(cli: Callable[..., Any], here: Path) -> None:
+    (here / "p.yaml").write_text(f"{HEAD}rules:\n{rule('a', '  # runnerctl: ignore[RE301,RH403] ours')}")
+    (here / "q.yaml").write_text(f"{HEAD.replace('name: p', 'name: q')}rules:\n{rule('b')}")
+    answer = cli("lint", ".", *SELECT)
+    assert "p.yaml" not in answer.out
+    assert answer.out.count("q.yaml:5") == 2
+
+
+def test_no_comment_hides_what_cannot_be_read(cli: Callable[..., Any], here: Path) -> None:
+    (here / "p.yaml").write_text("# runnerctl: ignore-file[RD105] it is fine\na: [\n")
+    answer = cli("lint", "p.yaml")
+    assert answer.code == 2
+    assert "RD105" in answer.out
+
+
+def test_where_a_comment_stands() -> None:
+    text = "a: 1 # runnerctl: ignore[RE301] why  \n"
+    (found,) = suppressions(Source("p.yaml", text))
+    assert (str(found.span), found.span.end_column, found.line, found.reason) == ("p.yaml:1:6", 36, 1, "why")
+    assert list(suppressions(Source("p.yaml", "a: 1\n"))) == []
+
+
+# --- baselines ---------------------------------------------------------------------------------------------------
+
+
+def test_a_baseline_takes_away_what_was_there(cli: Callable[..., Any], here: Path) -> None:
+    path = here / "p.yaml"
+    path.write_text(f"{HEAD}rules:\n{rule()}")
+    written = cli("lint", "p.yaml", *SELECT, "--write-baseline", "known.json")
+    assert (written.code, written.out, written.err) == (0, "", "known.json: 2 findings\n")
+    assert cli("lint", "p.yaml", *SELECT, "--baseline", "known.json").code == 0
+    # Lines may move, and what is new is said.
+    path.write_text(f"# moved\n\n{HEAD}rules:\n{rule('b')}{rule()}")
+    answer = cli("lint", "p.yaml", *SELECT, "--baseline", "known.json")
+    assert answer.code == 1
+    assert [line for line in answer.out.splitlines() if line.startswith("p.yaml")] == [
+        line for line in answer.out.splitlines() if line.startswith("p.yaml:7:")
+    ]
+    assert "2 in the baseline" in answer.err
+
+
+def test_a_baseline_counts_equal_findings(cli: Callable[..., Any], here: Path) -> None:
+    path = here / "p.yaml"
+    twice = "    match: {architectures: [OursForCausalLM]}\n    runner: v1\n"
+    path.write_text(f"{HEAD}rules:\n  - id: a\n{twice}")
+    cli("lint", "p.yaml", "--select", "RE301", "--write-baseline", "known.json")
+    path.write_text(f"{HEAD}rules:\n  - id: a\n{twice}  - id: b\n{twice}")
+    answer = cli("lint", "p.yaml", "--select", "RE301", "--baseline", "known.json")
+    assert (answer.code, answer.out.count("RE301")) == (1, 1)
+
+
+def test_what_no_longer_occurs_is_said(cli: Callable[..., Any], here: Path) -> None:
+    path = here / "p.yaml"
+    path.write_text(f"{HEAD}rules:\n{rule()}")
+    cli("lint", "p.yaml", *SELECT, "--write-baseline", "known.json")
+    path.write_text(f"{HEAD}rules: []\n")
+    answer = cli("lint", "p.yaml", *SELECT, "--baseline", "known.json")
+    assert answer.code == 0
+    assert "2 of the baseline no longer occur" in answer.err
+
+
+def test_a_baseline_hides_nothing_that_cannot_be_read(cli: Callable[..., Any], here: Path) -> None:
+    (here / "p.yaml").write_text("a: [\n")
+    answer = cli("lint", "p.yaml", "--write-baseline", "known.json")
+    assert answer.code == 2
+    assert not (here / "known.json").exists()
+
+
+def test_a_baseline_of_the_settings(cli: Callable[..., Any], here: Path) -> None:
+    (here / "p.yaml").write_text(f"{HEAD}rules:\n{rule()}")
+    cli("lint", "p.yaml", *SELECT, "--write-baseline", "known.json")
+    (here / "runnerctl.toml").write_text('policies = ["p.yaml"]\n[lint]\nbaseline = "known.json"\n')
+    assert cli("lint", *SELECT).code == 0
+
+
+@pytest.mark.parametrize(
+    "text", ["", "[]", "{}", '{"kind": "RunnerPolicy"}', '{"kind": "LintBaseline"}', "[" * 9999]
+)
+def test_files_that_are_no_baseline(cli: Callable[..., Any], here: Path, text: str) -> None:
+    (here / "p.yaml").write_text(f"{HEAD}rules: []\n")
+    (here / "known.json").write_text(text)
+    answer = cli("lint", "p.yaml", "--baseline", "known.json")
+    assert (answer.code, answer.out) == (2, "")
+    assert "known.json: not a baseline of lint" in answer.err
+
+
+def test_the_same_findings_give_the_same_baseline(cli: Callable[..., Any], here: Path) -> None:
+    (here / "p.yaml").write_text(f"{HEAD}rules:\n{rule()}{rule('b')}")
+    for name in ("one.json", "two.json"):
+        cli("lint", "p.yaml", *SELECT, "--write-baseline", name)
+    assert (here / "one.json").read_text() == (here / "two.json").read_text()
+    assert len(json.loads((here / "one.json").read_text())["findings"]) == 4
