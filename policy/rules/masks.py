@@ -104,7 +104,7 @@ class Bucket(Generic[Item]):
         for path, value in flat.items():
             table = tables.get(path)
             if table is not None:
-                kept = table.get(value)
+                kept = table.kept.get(value)
                 mask &= table.fill(value, facts) if kept is None else kept
                 if value is UNKNOWN:
                     open_ |= table.asking
@@ -152,12 +152,13 @@ class Bucket(Generic[Item]):
         return found
 
 
-class Table(dict[Any, int]):
-    """From the hashable form of one fact to the items that it does not exclude; filled as values come."""
+class Table:
+    """From one fact to the rows that it does not exclude. `kept` is by its hashable form, filled as values come."""
 
     def __init__(
         self, path: str, everything: int, asked: Mapping[int, tuple[Term, ...]], default: object
     ) -> None:
+        self.kept: dict[Any, int] = {}
         self._path = path
         self._everything = everything
         self._asked = asked
@@ -166,9 +167,9 @@ class Table(dict[Any, int]):
         self.by_default = self.find(default)
 
     def fill(self, value: Any, facts: Facts) -> int:
-        if len(self) >= MOST_ENTRIES:
-            self.clear()
-        self[value] = mask = self.find(facts.value(self._path))
+        if len(self.kept) >= MOST_ENTRIES:
+            self.kept.clear()
+        self.kept[value] = mask = self.find(facts.value(self._path))
         return mask
 
     def find(self, fact: Any) -> int:

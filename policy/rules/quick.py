@@ -36,13 +36,20 @@ class _Place(NamedTuple):
     default: Any
 
 
+# A name to look up, what holds where it is missing, and the rows that each value leaves: known ones, and all.
+_Step = tuple[str, Any, dict[Any, int], Table]
+# A head, what stands for it where it is not given, and its fields that are asked for.
+_Fields = tuple[str, dict[str, Any], tuple[_Step, ...]]
+
+
 class _Program(NamedTuple, Generic[Item]):
-    """What is left to ask where the key facts are settled: facts at the top, then fields, each with its askers' bits."""
+    """What is left to ask where the key facts are settled: facts at the top, then what the rows still left ask for."""
 
     mask: int
-    top: tuple[tuple[str, Any, int, Table], ...]
-    below: tuple[tuple[str, str, dict[str, Any], Any, int, Table], ...]
+    top: tuple[_Step, ...]
+    below: dict[int, tuple[_Fields, ...]]
     answers: dict[int, tuple[Item, ...]]
+    bucket: Bucket[Item]
 
 
 class Quick(Generic[Item]):
@@ -68,17 +75,16 @@ class Quick(Generic[Item]):
                     node = node[value[0] if value.__class__ is list and len(value) == 1 else value]
                 else:
                     node = node[document.get(head, default)]
-            mask, top, below, answers = node[_PROGRAM]
+            mask, top, below, answers, _ = node[_PROGRAM]
             if "unknown" in document:
                 return self._slowly(document)
-            for head, default, asking, table in top:
-                if asking & mask:
-                    mask &= table[document.get(head, default)]
-            if mask:
-                for head, name, missing, default, asking, table in below:
-                    if asking & mask:
-                        value = document.get(head, missing)
-                        mask &= table[(_OFF if value is None else value).get(name, default)]
+            for name, default, kept, _ in top:
+                mask &= kept[document.get(name, default)]
+            for head, missing, fields in below[mask]:
+                value = document.get(head, missing)
+                get = (_OFF if value is None else value).get
+                for name, default, kept, _ in fields:
+                    mask &= kept[get(name, default)]
             found: tuple[Item, ...] = answers[mask]
         except (KeyError, TypeError):  # not met before, or a list where a text is usual
             return self._slowly(document)
@@ -108,14 +114,19 @@ class Quick(Generic[Item]):
             node[_PROGRAM] = _program(bucket)
         program: _Program[Item] = node[_PROGRAM]
         document, mask = facts.document, program.mask
-        for head, default, _, table in program.top:
-            mask &= _entry(table, document.get(head, default), facts)
-        for head, name, missing, default, _, table in program.below:
-            fields = document.get(head, missing)
-            mask &= _entry(table, (_OFF if fields is None else fields).get(name, default), facts)
+        for name, default, _, table in program.top:
+            mask &= _entry(table, document.get(name, default), facts)
+        if mask not in program.below:
+            if len(program.below) >= MOST_ENTRIES:
+                program.below.clear()
+            program.below[mask] = _below(bucket, mask)
+        for head, missing, fields in program.below[mask]:
+            given = document.get(head, missing)
+            for name, default, _, table in fields:
+                mask &= _entry(table, (_OFF if given is None else given).get(name, default), facts)
         if len(program.answers) >= MOST_ENTRIES:
             program.answers.clear()
-        asked = {path for path, table in bucket.tables.items() if table.asking & mask}
+        asked = (path for path, table in bucket.tables.items() if table.asking & mask)
         if not mask & bucket.open and all(_is_quick(path) for path in asked):
             program.answers[mask] = bucket.answer(mask, bucket.open).items
 
@@ -129,24 +140,31 @@ class Quick(Generic[Item]):
 
 
 def _program(bucket: Bucket[Item]) -> _Program[Item]:
-    top, below = [], []
-    # The fact that most rows ask for comes first: it may end the search.
-    for path, table in sorted(bucket.tables.items(), key=lambda entry: -entry[1].asking.bit_count()):
+    top = []
+    for path, table in bucket.tables.items():
         place = _place(path) if _is_quick(path) else None
-        if place is None:
-            continue
-        if place.name:
-            below.append((*place, table.asking, table))
-        else:
-            top.append((place.head, place.default, table.asking, table))
-    return _Program(bucket.everything, tuple(top), tuple(below), {})
+        if place and not place.name:
+            top.append((place.head, place.default, table.kept, table))
+    return _Program(bucket.everything, tuple(top), {}, {}, bucket)
+
+
+def _below(bucket: Bucket[Item], mask: int) -> tuple[_Fields, ...]:
+    """The fields that the rows of `mask` ask for."""
+    found: dict[str, tuple[_Place, list[_Step]]] = {}
+    for path, table in bucket.tables.items():
+        place = _place(path) if _is_quick(path) and table.asking & mask else None
+        if place and place.name:
+            found.setdefault(place.head, (place, []))[1].append(
+                (place.name, place.default, table.kept, table)
+            )
+    return tuple((head, place.missing, tuple(fields)) for head, (place, fields) in found.items())
 
 
 def _entry(table: Table, value: Any, facts: Facts) -> int:
     """The rows that a value leaves; remembered unless it is unknown, or a list."""
     if value is UNKNOWN or isinstance(value, (list, dict)):
         return -1
-    return table[value] if value in table else table.fill(value, facts)
+    return table.kept[value] if value in table.kept else table.fill(value, facts)
 
 
 @functools.cache
