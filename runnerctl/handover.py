@@ -19,10 +19,13 @@ __all__ = [
     "FACTS",
     "PLUGINS",
     "PREFIX",
+    "RAY_PREFIXES",
     "STRICT_ENV",
+    "TESTING",
     "VERDICT",
     "Verdict",
     "admit_guard",
+    "reach_ray",
 ]
 
 PREFIX = "RUNNERCTL_"
@@ -32,6 +35,8 @@ VERDICT = "RUNNERCTL_VERDICT"  # JSON of a Verdict; absent while the decision is
 # JSON of facts that only the operator knows (labels, --set), for a deferred decision.
 FACTS = "RUNNERCTL_FACTS"
 STRICT_ENV = "RUNNERCTL_STRICT_ENV"  # 1: --strict-env, for a deferred decision
+TESTING = "RUNNERCTL_TESTING"  # JSON of the hooks that a test wants in its workers; a launch passes it on
+RAY_PREFIXES = "VLLM_RAY_EXTRA_ENV_VAR_PREFIXES_TO_COPY"
 PLUGINS = "VLLM_PLUGINS"  # vLLM's allow-list of plugins
 GUARD = "runnerctl"  # the name of our entry point in vllm.general_plugins
 
@@ -41,6 +46,13 @@ def admit_guard(environment: MutableMapping[str, str]) -> None:
     allowed = environment.get(PLUGINS)
     if allowed is not None and GUARD not in allowed.split(","):
         environment[PLUGINS] = f"{allowed},{GUARD}" if allowed else GUARD
+
+
+def reach_ray(environment: MutableMapping[str, str]) -> None:
+    """Ray workers inherit only variables that vLLM copies: ours have to be among them."""
+    prefixes = environment.get(RAY_PREFIXES, "")
+    if PREFIX not in prefixes.split(","):
+        environment[RAY_PREFIXES] = f"{prefixes},{PREFIX}" if prefixes else PREFIX
 
 
 @dataclass(frozen=True, slots=True)

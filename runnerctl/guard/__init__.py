@@ -1,7 +1,7 @@
 """The guard: runs inside every vLLM process and holds it to the compiled policy.
 
 vLLM calls `load` as a general plugin in the front end, in the engine core and in each worker. Without a compiled
-policy it must cost nothing: hence no imports here.
+policy (or a test's hooks) it must cost nothing: hence no imports here.
 """
 
 import os
@@ -16,3 +16,7 @@ def load() -> None:
         from runnerctl.guard.hooks import install
 
         install()
+    if "RUNNERCTL_TESTING" in os.environ:  # a test wants to stop or fail this engine's workers
+        from runnerctl.testing.worker import install as install_hooks
+
+        install_hooks()

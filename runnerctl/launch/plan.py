@@ -25,16 +25,16 @@ from runnerctl.handover import (
     PLUGINS,
     PREFIX,
     STRICT_ENV,
+    TESTING,
     VERDICT,
     Verdict,
     admit_guard,
+    reach_ray,
 )
 from runnerctl.launch.gather import Gathered
 from runnerctl.launch.layers import merged
 
 __all__ = ["Plan", "decide", "make_plan"]
-
-RAY_PREFIXES = "VLLM_RAY_EXTRA_ENV_VAR_PREFIXES_TO_COPY"
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,8 +116,8 @@ def make_plan(
     artifact = compile_policy(
         policies, engine, platform=platform, names=names, vllm=vllm, version=__version__
     )
-    # Left over from an outer launch: another engine's policy and verdict are not this one's.
-    operator = {n: v for n, v in merged(layers).items() if not n.startswith(PREFIX)}
+    # Left over from an outer launch: another engine's policy and verdict are not this one's. A test's hooks are.
+    operator = {n: v for n, v in merged(layers).items() if not n.startswith(PREFIX) or n == TESTING}
     if deferred:
         # The guard will see one environment: what its layers replaced among themselves is known only here.
         overrides = merge_layers(
@@ -137,7 +137,7 @@ def make_plan(
     if deferred and strict_env:
         environment[STRICT_ENV] = "1"
     overrides += _admit(environment)
-    _reach_ray(environment)
+    reach_ray(environment)
     return Plan(argv, layers[0][1], environment, decision, overrides, deferred, guarded, folder, artifact)
 
 
@@ -148,10 +148,3 @@ def _admit(environment: dict[str, str]) -> tuple[Override, ...]:
     if before is None or before == after:
         return ()
     return (Override(PLUGINS, before, "operator", after, "the guard, which must load"),)
-
-
-def _reach_ray(environment: dict[str, str]) -> None:
-    """Ray workers inherit only variables that vLLM copies: ours have to be among them."""
-    prefixes = environment.get(RAY_PREFIXES, "")
-    if PREFIX not in prefixes.split(","):
-        environment[RAY_PREFIXES] = f"{prefixes},{PREFIX}" if prefixes else PREFIX
