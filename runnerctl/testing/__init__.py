@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from runnerctl.testing.borrowing import ForwardRefused, Verdict, forward_to_v1
-    from runnerctl.testing.default_runner import assert_default_runner, default_runner
+    from runnerctl.testing.defaults import assert_default_runner, default_runner
     from runnerctl.testing.force import ForcedEnvironment, force_runner, forced_runner, ray_runtime_env
     from runnerctl.testing.forward import (
         ForwardAdapter,
@@ -34,8 +34,8 @@ _WHERE = {
     "Verdict": "borrowing",
     "accepts_any_call": "forward",
     "apply_sparse_weight_patches": "patches",
-    "assert_default_runner": "default_runner",
-    "default_runner": "default_runner",
+    "assert_default_runner": "defaults",
+    "default_runner": "defaults",
     "fail_at": "forward",
     "force_runner": "force",
     "forced_runner": "force",

@@ -132,3 +132,28 @@ def force_runner() -> Iterator[Callable[[str], ForcedEnvironment]]:
 
     with ExitStack() as stack:
         yield lambda runner: stack.enter_context(forced_runner(runner))
+
+
+@pytest.fixture(scope="session")
+def vllm_release(request: pytest.FixtureRequest) -> str:
+    """The release that a run is about: `--vllm-release`, or the vLLM installed here; skips where there is neither."""
+    from runnerctl.testing.serving import machine_facts  # noqa: PLC0415
+
+    release = request.config.getoption("--vllm-release") or machine_facts().facts.get("vllm")
+    if release is None:
+        pytest.skip("no vLLM is installed here; name a release with --vllm-release")
+    return str(release)
+
+
+@pytest.fixture(scope="session")
+def installed_engine() -> tuple[str, Any]:
+    """The vLLM installed here, (release, oracle): its own deciding code, read and not imported; skips without one."""
+    from policy.engine.source.deciding import read_deciding_code  # noqa: PLC0415
+    from policy.engine.source.oracle import Oracle  # noqa: PLC0415
+    from policy.engine.source.tree import open_tree  # noqa: PLC0415
+    from policy.facts.installation import read_installation  # noqa: PLC0415
+
+    found = read_installation(None)
+    if found.release is None or found.package is None:
+        pytest.skip("no vLLM is installed here, whose own code could be asked")
+    return found.release, Oracle(read_deciding_code(open_tree(found.package.parent)))

@@ -1,0 +1,93 @@
+"""Which runner a release gives an architecture: asserted in one line, and explained where it is another."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any, Literal
+
+from policy.decision import Decision, resolve
+from policy.engine import Catalog, EngineRelease
+from policy.facts.facts import Facts
+from policy.facts.fields import SWITCH
+from policy.matrix.architecture import architecture_facts
+from policy.rules.policy_set import load_policies
+from runnerctl.testing.serving import given_facts
+
+__all__ = ["REFUSED", "assert_default_runner", "default_runner", "deployment"]
+
+REFUSED: Literal["refused"] = "refused"
+
+_catalog = cache(Catalog)
+
+
+def deployment(
+    architecture: str,
+    release: str,
+    *,
+    switch: str | None = None,
+    catalog: Catalog | None = None,
+    **facts: Any,
+) -> Facts:
+    """The facts of a plain checkpoint of `architecture` on a CUDA machine with Triton, with `facts` on top.
+
+    `switch` is the value of VLLM_USE_V2_MODEL_RUNNER, None for not set. What only a checkpoint can tell (whether
+    a class that can have experts does) is unknown until it is given. Raises `FactError`.
+    """
+    known = catalog or _catalog()
+    found = known.find(release)
+    names = known.names(found.release) if isinstance(found, EngineRelease) else None
+    entry = (names or {}).get("architectures", {}).get(architecture, {})
+    over = {"vllm": release, "env": {} if switch is None else {SWITCH: switch}, **given_facts(facts)}
+    return Facts(architecture_facts(architecture, entry, over))
+
+
+def default_runner(
+    architecture: str,
+    release: str,
+    *,
+    switch: str | None = None,
+    policies: Sequence[str | Path] = (),
+    catalog: Catalog | None = None,
+    **facts: Any,
+) -> Decision:
+    """The decision for such a deployment, under `policies` (files or folders) if there are any."""
+    known = catalog or _catalog()
+    engine = known.find(release)
+    question = deployment(architecture, release, switch=switch, catalog=known, **facts)
+    names = known.architecture_names(engine.release) if isinstance(engine, EngineRelease) else ()
+    return resolve(load_policies(list(policies)), engine, question, names=names)
+
+
+def assert_default_runner(
+    architecture: str,
+    release: str,
+    expected: Literal["v1", "v2", "refused"],
+    *,
+    switch: str | None = None,
+    policies: Sequence[str | Path] = (),
+    catalog: Catalog | None = None,
+    **facts: Any,
+) -> None:
+    """Fail unless `release` runs `architecture` with the `expected` runner, or refuses it.
+
+        assert_default_runner("LlamaForCausalLM", "0.23.0", "v2")
+        assert_default_runner("LlamaForCausalLM", "0.23.0", "v1", is_quantized=True)
+        assert_default_runner("LlamaForCausalLM", "0.23.0", "refused", switch="1", has_triton=False)
+
+    Raises `AssertionError` with the decision and who made it, `InputError` for a question that cannot be asked.
+    """
+    __tracebackhide__ = True
+    decision = default_runner(
+        architecture, release, switch=switch, policies=policies, catalog=catalog, **facts
+    )
+    found = REFUSED if decision.status == "error" else decision.runner
+    if found == expected:
+        return
+    from runnerctl.cli.decision_text import decision_text  # noqa: PLC0415  (a failing test's cost)
+
+    text = decision_text(decision).rstrip()
+    raise AssertionError(
+        f"{architecture} under vLLM {release}: {found or decision.status}, expected {expected}\n{text}"
+    )
