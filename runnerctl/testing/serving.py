@@ -39,7 +39,9 @@ def _path(name: str) -> str:
     for path in (dotted, f"model_config.{dotted}"):
         if field(path) is not None:
             return path
-    raise FactError(f"unknown fact `{name}`; {suggest(dotted if '.' in dotted else f'model_config.{dotted}')}")
+    raise FactError(
+        f"unknown fact `{name}`; {suggest(dotted if '.' in dotted else f'model_config.{dotted}')}"
+    )
 
 
 @functools.cache
