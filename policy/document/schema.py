@@ -29,6 +29,7 @@ SCHEMAS = (
     "lint",
     "matrix",
     "diff",
+    "parity",
 )
 
 # What else a file may be that is given where a document of another kind is wanted: what it is, and who reads it.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-__all__ = ["DryRunFormat", "Format"]
+__all__ = ["DryRunFormat", "Format", "ReportFormat"]
 
 
 class Format(StrEnum):
@@ -17,3 +17,9 @@ class DryRunFormat(StrEnum):
     json = "json"
     shell = "shell"
     dotenv = "dotenv"
+
+
+class ReportFormat(StrEnum):
+    text = "text"
+    json = "json"
+    markdown = "markdown"

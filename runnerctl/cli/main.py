@@ -30,6 +30,7 @@ VERBS = {
     "upgrade": "runnerctl.cli.upgrade:upgrade",
     "diff": "runnerctl.cli.diff:diff",
     "matrix": "runnerctl.cli.matrix:matrix",
+    "parity": "runnerctl.cli.parity:parity",
     "catalog": "runnerctl.cli.catalog:catalog",
     "schema": "runnerctl.cli.schema:schema",
 }
