@@ -119,9 +119,8 @@ def _drift(ours: Answer, theirs: Answer) -> float:
     end = len(ours["tokens"]) if common is None else common["token"]
     if not end:
         return 0.0
-    return (
-        sum(abs(a - b) for a, b in zip(ours["logprobs"][:end], theirs["logprobs"][:end], strict=True)) / end
-    )
+    pairs = zip(ours["logprobs"][:end], theirs["logprobs"][:end], strict=True)
+    return float(sum(abs(a - b) for a, b in pairs)) / end
 
 
 def compare_speed(

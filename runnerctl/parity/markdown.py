@@ -91,7 +91,7 @@ def _figures(report: Mapping[str, Any]) -> Iterator[str]:
     yield ""
     yield (
         f"Median, and lowest to highest; {load['input_tokens']} random tokens in, {load['output_tokens']} out, "
-        f"{load['repeats']} repeats in each engine, {_starts(report)} engines a runner, started by turns."
+        f"{load['repeats']} repeats in each engine, engines a runner: {_starts(report)}, started by turns."
     )
     figures = report["figures"]
     yield ""

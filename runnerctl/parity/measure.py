@@ -79,7 +79,7 @@ def _machine() -> dict[str, Any]:
 
     import torch  # noqa: PLC0415
 
-    device = torch.cuda.get_device_name(0) if torch.cuda.is_available() else platform.machine()
+    device = torch.cuda.get_device_name(0) if torch.cuda.is_available() else _processor()
     return {
         "device": device,
         "cpus": os.cpu_count(),
@@ -109,6 +109,18 @@ def _answers(llm: Any, workload: Workload) -> list[dict[str, Any]]:
             }
         )
     return found
+
+
+def _processor() -> str:
+    """The processor's name where Linux tells it, else its architecture."""
+    import platform  # noqa: PLC0415
+
+    try:
+        lines = Path("/proc/cpuinfo").read_text("utf-8").splitlines()
+    except OSError:
+        lines = []
+    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return names[0] if names else platform.machine()
 
 
 def _tokens(answers: list[dict[str, Any]]) -> list[Any]:
