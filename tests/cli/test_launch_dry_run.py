@@ -294,3 +294,15 @@ def test_deferred(cli: Cli) -> None:
     assert json.loads(plan["set"]["RUNNERCTL_FACTS"])["labels"] == {"team": "x"}
     assert "RUNNERCTL_VERDICT" not in plan["set"]
     assert SWITCH not in plan["set"]
+
+
+def test_what_an_outer_launch_left_is_dropped_and_a_tests_hooks_are_not(
+    cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RUNNERCTL_VERDICT", "another engine's")
+    monkeypatch.setenv("RUNNERCTL_STRICT_ENV", "1")
+    monkeypatch.setenv("RUNNERCTL_TESTING", "[]")
+    plan = dry(cli, "--policy", "policy.yaml").json
+    assert "RUNNERCTL_STRICT_ENV" in plan["unset"]
+    assert "RUNNERCTL_TESTING" not in plan["unset"]
+    assert plan["set"]["RUNNERCTL_VERDICT"] != "another engine's"

@@ -15,10 +15,23 @@ def test_one_runner_is_measured_through_the_launch_and_the_guard(engine: Engine)
     prompts = engine.scratch / "prompts.txt"
     prompts.write_text("w5 w6 w7\n[5, 6, 7]\n")
     folder = engine.scratch / "parity"
+    asked = (
+        "--max-tokens",
+        "6",
+        "--batch-sizes",
+        "1,4",
+        "--output-tokens",
+        "8",
+        "--repeats",
+        "2",
+        "--starts",
+        "1",
+    )
     done = subprocess.run(
-        [engine.bin / "runnerctl", "parity", engine.model, "--prompts", prompts, "-o", folder]
-        + ["--max-tokens", "6", "--batch-sizes", "1,4", "--output-tokens", "8", "--repeats", "2"]
-        + ["--starts", "1", "--plots", "none", "--", *SERVE_ARGUMENTS],
+        [
+            *(engine.bin / "runnerctl", "parity", engine.model, "--prompts", prompts, "-o", folder),
+            *(*asked, "--plots", "none", "--", *SERVE_ARGUMENTS),
+        ],
         env=engine.environment(VLLM_USE_V2_MODEL_RUNNER="1"),  # against the force
         capture_output=True,
         text=True,
