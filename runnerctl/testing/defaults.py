@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any, Literal
@@ -85,9 +85,16 @@ def assert_default_runner(
     found = REFUSED if decision.status == "error" else decision.runner
     if found == expected:
         return
-    from runnerctl.cli.decision_text import decision_text  # noqa: PLC0415  (a failing test's cost)
+    said = found or decision.status
+    lines = "".join(f"\n  {line}" for line in _reasons(decision))
+    raise AssertionError(f"{architecture} under vLLM {release}: {said}, expected {expected}{lines}")
 
-    text = decision_text(decision).rstrip()
-    raise AssertionError(
-        f"{architecture} under vLLM {release}: {found or decision.status}, expected {expected}\n{text}"
-    )
+
+def _reasons(decision: Decision) -> Iterator[str]:
+    by = decision.decided_by
+    if by is not None and by.layer == "policy":
+        yield f"rule {by.rule} ({by.enforce}, {by.location}): {by.reason}"
+    elif by is not None:
+        yield f"{'the switch' if by.layer == 'environment' else 'vLLM itself'}: {by.reason}"
+    yield from (failure.message for failure in decision.errors)
+    yield from decision.warnings

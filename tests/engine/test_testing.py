@@ -18,12 +18,13 @@ from runnerctl.testing import Gate, fail_at, forced_runner
 SWITCH = "VLLM_USE_V2_MODEL_RUNNER"
 
 
-def start():
+def start(**more):
     from vllm import EngineArgs
     from vllm.v1.engine.llm_engine import LLMEngine
 
     return LLMEngine.from_engine_args(EngineArgs(
         model={model!r}, load_format="dummy", enforce_eager=True, dtype="float32", max_model_len=128,
+        **more,
     ))
 
 
@@ -84,25 +85,40 @@ if __name__ == "__main__":
 
 FAIL = """
 if __name__ == "__main__":
-    with forced_runner("v1"), fail_at(3, ranks=[0]), Gate("nobody") as gate:
-        engine = start()
+    with forced_runner("v1"), fail_at(3, ranks=[0]), Gate("one", skip=1) as gate:
+        engine = start({options})
         add(engine, "one", 8)
-        steps = 0
-        try:
-            while engine.has_unfinished_requests():
-                engine.step()
-                steps += 1
-        except Exception as error:
-            say(error=type(error).__name__, steps=steps, calls=len(gate.calls), pids=[c.pid for c in gate.calls])
+        caught = []
+
+        def until_it_ends():
+            try:
+                run(engine)
+            except Exception as error:
+                caught.append(type(error).__name__)
+
+        thread = threading.Thread(target=until_it_ends)
+        thread.start()
+        held = gate.wait(ranks={workers}, timeout=60)
+        gate.open()
+        thread.join(60)
+        say(
+            error=caught,
+            held=sorted([call.rank, call.number] for call in held),
+            calls=sorted([call.rank, call.number] for call in gate.calls),
+            pids=[call.pid for call in gate.calls],
+        )
 """
 
 
-def run(engine: Engine, text: str) -> tuple[list[dict[str, Any]], str]:
+def run(engine: Engine, text: str, workers: int = 1) -> tuple[list[dict[str, Any]], str]:
     """What a script said, and everything that it printed."""
-    script = engine.script(HEAD.format(model=str(engine.model)) + text.format())
+    options = "" if workers == 1 else f'tensor_parallel_size={workers}, distributed_executor_backend="mp"'
+    script = engine.script(
+        HEAD.format(model=str(engine.model)) + text.format(options=options, workers=workers)
+    )
     done = subprocess.run(
         [engine.bin / "python", script],
-        env=engine.environment(),
+        env=engine.environment(VLLM_CPU_OMP_THREADS_BIND="|".join(map(str, range(workers)))),
         capture_output=True,
         text=True,
         timeout=START_LIMIT,
@@ -125,11 +141,15 @@ def test_the_gate_holds_the_request_and_nothing_else(engine: Engine) -> None:
     assert after == {"switch": "1", "left": []}
 
 
-def test_a_failure_at_the_third_forward_shuts_the_engine_down(engine: Engine) -> None:
-    (facts,), output = run(engine, FAIL)
-    assert facts["error"] == "EngineDeadError"
-    assert (facts["steps"], facts["calls"]) == (2, 3)  # each call is one forward
+def test_a_failure_at_the_third_forward_shuts_every_worker_down(engine: Engine) -> None:
+    workers = {"0.28.0": 1, "0.32.0": 2}[engine.release]
+    (facts,), output = run(engine, FAIL, workers)
+    ranks = range(workers)
+    assert facts["held"] == [[rank, 2] for rank in ranks]  # the second call with the request, on every rank
+    assert facts["calls"] == [[rank, number] for rank in ranks for number in (1, 2, 3)]  # one forward each
+    assert facts["error"] == ["EngineDeadError"]
     assert "injected failure at forward 3 on rank 0 (runnerctl.testing)" in output
+    assert "injected failure at forward 3 on rank 1" not in output
     deadline = time.monotonic() + 30
     pids = set(facts["pids"])
     while any(Path(f"/proc/{pid}").exists() for pid in pids) and time.monotonic() < deadline:

@@ -47,12 +47,12 @@ def test_one_line_says_what_to_expect(
 @pytest.mark.parametrize(
     ("architecture", "expected", "options", "words"),
     [
-        ("LlamaForCausalLM", "v1", {}, ["v2, expected v1", "vLLM itself (default)"]),
+        ("LlamaForCausalLM", "v1", {}, ["v2, expected v1", "vLLM itself: dense models"]),
         (
             "LlamaForCausalLM",
             "v2",
             {"switch": "1", "has_triton": False},
-            ["refused, expected v2", "the operator's switch", "requires Triton"],
+            ["refused, expected v2", "the switch: VLLM_USE_V2_MODEL_RUNNER=1 is set", "requires Triton"],
         ),
         # Whether a class that can have experts does, only a checkpoint tells.
         (
