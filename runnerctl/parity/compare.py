@@ -134,6 +134,8 @@ def compare_speed(
     told = f"{_percent(gain)}, {ours.median:.4g} to {theirs.median:.4g}"
     if abs(gain - 1) <= tolerances.speed:
         return Finding(what, "same", told, detail)
+    if ours.count < 2 or theirs.count < 2:
+        return Finding(what, "undetermined", f"{told}, but measured only once", detail)
     if not apart:
         return Finding(what, "undetermined", f"{told}, but the measurements overlap", detail)
     return Finding(what, "different", told, detail)

@@ -115,6 +115,12 @@ def test_speed(
     assert words in finding.why
 
 
+def test_one_measurement_tells_no_difference() -> None:
+    finding = compare_speed("x", spread_of([10.0]), spread_of([20.0, 21.0]), TOLERANCES, more_is_better=True)
+    assert finding.verdict == "undetermined"
+    assert "measured only once" in finding.why
+
+
 @pytest.mark.parametrize(
     ("values", "median", "low", "high", "relative"),
     [([2.0], 2.0, 2.0, 2.0, 0.0), ([3.0, 1.0, 2.0], 2.0, 1.0, 3.0, 1.0), ([1.0, 2.0], 1.5, 1.0, 2.0, 2 / 3)],
