@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import functools
 import inspect
+import re
 import textwrap
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -187,4 +188,6 @@ def _assignments(owner: type) -> Iterator[tuple[str, str]]:
 
 
 def _made_by(value: ast.expr) -> str:
-    return f"{ast.unparse(value.func)}(...)" if isinstance(value, ast.Call) else ast.unparse(value)
+    """The expression, `self.model_config` and the parameter `model_config` being the same object everywhere."""
+    text = f"{ast.unparse(value.func)}(...)" if isinstance(value, ast.Call) else ast.unparse(value)
+    return re.sub(r"\bself\.(\w+_config)\b", r"\1", text)

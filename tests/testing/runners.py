@@ -41,6 +41,7 @@ class V1(Shared):
         self.requests: dict[str, int] = dict(a=1)  # noqa: C408  (made by a call)
         self.counter = 0
         self.only_v1 = 1
+        self.is_tiny = self.model_config["name"] == "tiny"
 
     def get_model(self) -> Model:
         return self.model
@@ -72,6 +73,7 @@ class V1(Shared):
         return model
 
     def uses_configs(self) -> tuple[object, ...]:
+        assert self.is_tiny
         return self.load_config, self.model_config, self.device, self.LIMIT
 
     def through_helpers(self, x: int) -> tuple[object, int]:
@@ -142,6 +144,8 @@ class V2(Shared):
         self.input_batch = {1: 1}
         self.requests = {"a": 1}
         self.counter = [0]
+        model_config = vllm_config.model_config
+        self.is_tiny = model_config["name"] == "tiny"
 
     def _config(self) -> Config:
         return self.vllm_config

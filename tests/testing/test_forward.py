@@ -108,14 +108,14 @@ class Worker:
         )
         self.model = Model()
         self.model_runner = SimpleNamespace(
-            get_model=lambda: self.model, execute_model=lambda _: self.model.forward(1)
+            get_model=lambda: self.model, execute_model=lambda _, dummy_run=False: self.model.forward(1)
         )
 
     def load_model(self) -> None:
         pass
 
     def profile(self) -> None:
-        self.model.forward(0)
+        self.model_runner.execute_model(call("_dummy_req_0"), dummy_run=True)  # as V2's runner does
 
     def execute_model(self, scheduler_output: Any) -> Any:
         return self.model_runner.execute_model(scheduler_output)

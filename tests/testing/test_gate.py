@@ -49,13 +49,14 @@ def output(scheduled: dict[str, int] | None = None, finished: Sequence[str] = ()
 
 
 class Runner:
-    def execute_model(self, scheduler_output: SimpleNamespace) -> str:
-        del scheduler_output
+    def execute_model(self, scheduler_output: SimpleNamespace, *, dummy_run: bool = False) -> str:
+        del scheduler_output, dummy_run
         return "ran"
 
 
 class Worker:
-    """Warms up as V2 does: three calls of its own `execute_model`, the first two with a thousand requests."""
+    """Starts as V2 does: its runner calls itself with dummy requests, then three calls of the worker's own, the
+    first two with a thousand requests."""
 
     def __init__(self) -> None:
         self.model_runner = Runner()
@@ -64,6 +65,7 @@ class Worker:
         return self.model_runner.execute_model(scheduler_output)
 
     def compile_or_warm_up_model(self) -> None:
+        self.model_runner.execute_model(output({"r1": 16}), dummy_run=True)
         self.execute_model(output(WARM_UP))
         self.execute_model(output(dict.fromkeys(WARM_UP, 1)))
         self.execute_model(output(finished=list(WARM_UP)))
