@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from statistics import median
+from statistics import median, quantiles
 from typing import Any, Literal
 
 __all__ = ["Finding", "Spread", "Tolerances", "Verdict", "compare_answers", "compare_speed", "spread_of"]
@@ -40,10 +40,12 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """Several measurements of one thing."""
+    """Several measurements of one thing: `low` to `high` are all of them, `lower` to `upper` the middle half."""
 
     median: float
     low: float
+    lower: float
+    upper: float
     high: float
     count: int
 
@@ -58,7 +60,8 @@ class Spread:
 def spread_of(values: Iterable[float]) -> Spread:
     """The spread of at least one value."""
     found = sorted(values)
-    return Spread(median(found), found[0], found[-1], len(found))
+    lower, _, upper = quantiles(found, method="inclusive") if len(found) > 1 else found * 3
+    return Spread(median(found), found[0], lower, upper, found[-1], len(found))
 
 
 Answer = Mapping[str, Any]
@@ -126,10 +129,10 @@ def _drift(ours: Answer, theirs: Answer) -> float:
 def compare_speed(
     what: str, ours: Spread, theirs: Spread, tolerances: Tolerances, *, more_is_better: bool
 ) -> Finding:
-    """One quantity. Slower beyond the tolerance is `different` only where the two ranges are apart."""
+    """One quantity. More than the tolerance is `different` only where the middle halves are apart."""
     ratio = theirs.median / ours.median
     gain = ratio if more_is_better else 1 / ratio
-    apart = theirs.low > ours.high or theirs.high < ours.low
+    apart = theirs.lower > ours.upper or theirs.upper < ours.lower
     detail = {"ratio": ratio, "gain": gain, "apart": apart}
     told = f"{_percent(gain)}, {ours.median:.4g} to {theirs.median:.4g}"
     if abs(gain - 1) <= tolerances.speed:
@@ -137,7 +140,7 @@ def compare_speed(
     if ours.count < 2 or theirs.count < 2:
         return Finding(what, "undetermined", f"{told}, but measured only once", detail)
     if not apart:
-        return Finding(what, "undetermined", f"{told}, but the measurements overlap", detail)
+        return Finding(what, "undetermined", f"{told}, but the middle halves overlap", detail)
     return Finding(what, "different", told, detail)
 
 

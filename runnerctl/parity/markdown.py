@@ -52,7 +52,7 @@ def _lines(report: Mapping[str, Any], rule: str | None, pictures: Sequence[str])
     yield "## The rule that this supports"
     yield ""
     if rule is None:
-        yield "None: a rule needs two runners whose answers could be compared."
+        yield f"None: {_why_no_rule(report)}."
     else:
         yield "```yaml"
         yield rule.rstrip()
@@ -67,7 +67,8 @@ def _findings(report: Mapping[str, Any]) -> Iterator[str]:
     yield (
         f"Tolerances: tokens may part where the runner-up is nearer than {tolerances['tie']:g} nats; "
         f"log-probabilities may differ by {tolerances['logprob']:g} nats a token; speed by "
-        f"{tolerances['speed'] * 100:g} %, and a larger difference counts only where the measurements do not overlap."
+        f"{tolerances['speed'] * 100:g} %, and a larger difference counts only where the middle halves of the "
+        "measurements do not overlap."
     )
     yield ""
     yield "| compared | verdict | why |"
@@ -123,3 +124,9 @@ def _attested(report: Mapping[str, Any]) -> Iterator[str]:
         for process in run["processes"]:
             rank = "" if process["rank"] is None else f" {process['rank']}"
             yield f"| {number} | {process['role']}{rank} | {process['runner']} | {process['module'] or ''} |"
+
+
+def _why_no_rule(report: Mapping[str, Any]) -> str:
+    if report["verdict"]["answers"] == "same":
+        return "which runner is faster cannot be told; more `--starts` and `--repeats` would tell"
+    return "a rule needs two runners whose answers could be compared"

@@ -13,9 +13,9 @@ __all__ = ["MISSING", "PlotsUnavailable", "draw"]
 # Of the colour-blind-safe set of Okabe and Ito.
 COLOURS = {"v1": "#0072B2", "v2": "#D55E00"}
 PICTURES = {
-    "throughput": ("tokens_per_second", 1.0, "tokens/s"),
-    "latency": ("seconds_per_token", 1e3, "ms between tokens"),
-    "first-token": ("first_token_seconds", 1e3, "ms to the first token"),
+    "throughput": ("tokens_per_second", 1.0, "throughput, tokens/s"),
+    "latency": ("seconds_per_token", 1e3, "time between tokens, ms"),
+    "first-token": ("first_token_seconds", 1e3, "time to the first token, ms"),
 }
 
 MISSING = "plots need matplotlib: pip install 'runnerctl[parity]', or leave them out with --plots none"
@@ -69,8 +69,8 @@ def _axes(report: Mapping[str, Any], title: str) -> tuple[Any, Any]:
 
 def _by_size(report: Mapping[str, Any], name: str, sizes: Sequence[str], scale: float, label: str) -> Any:
     figure, axes = _axes(report, label)
-    where = range(len(sizes))
-    for runner, by in report["figures"].items():
+    for at, (runner, by) in enumerate(report["figures"].items()):
+        where = [place + (at - 0.5) * 0.06 for place in range(len(sizes))]  # side by side, to be told apart
         spreads = [by[name][size] for size in sizes]
         middle = [s["median"] * scale for s in spreads]
         below = [(s["median"] - s["low"]) * scale for s in spreads]
@@ -78,9 +78,9 @@ def _by_size(report: Mapping[str, Any], name: str, sizes: Sequence[str], scale: 
         axes.errorbar(
             where, middle, yerr=[below, above], marker="o", capsize=4, label=runner, color=COLOURS[runner]
         )
-    axes.set_xticks(list(where), sizes)
+    axes.set_xticks(range(len(sizes)), sizes)
     axes.set_xlabel("requests in a batch")
-    axes.set_ylabel(f"{label} (median, lowest to highest)")
+    axes.set_ylabel("median, lowest to highest")
     axes.set_ylim(bottom=0)
     axes.legend(frameon=False)
     return figure
@@ -99,12 +99,19 @@ def _starts(report: Mapping[str, Any]) -> Any:
 
 def _logprobs(report: Mapping[str, Any]) -> Any:
     figure, axes = _axes(report, "cumulative log-probability of each answer")
-    pairs = report["findings"][0]["detail"]["cumulative_logprobs"]
+    detail = report["findings"][0]["detail"]
     first, second = report["measured"]
-    ours, theirs = [p[0] for p in pairs], [p[1] for p in pairs]
+    ours, theirs = zip(*detail["cumulative_logprobs"], strict=True)
+    parted = {parting["prompt"] for parting in detail["partings"]}
+    faces = ["none" if n in parted else COLOURS[second] for n in range(len(ours))]
     ends = [min(*ours, *theirs), max(*ours, *theirs)]
     axes.plot(ends, ends, color="0.6", linewidth=1, zorder=0)
-    axes.scatter(ours, theirs, color=COLOURS[second])
+    axes.scatter(ours, theirs, facecolors=faces, edgecolors=COLOURS[second])
+    if parted:
+        axes.scatter(
+            [], [], facecolors="none", edgecolors=COLOURS[second], label="other tokens from some point on"
+        )
+        axes.legend(frameon=False)
     axes.set_xlabel(f"{first}, nats")
     axes.set_ylabel(f"{second}, nats")
     return figure

@@ -114,9 +114,10 @@ def _verdict(measured: Sequence[str], findings: Sequence[Finding]) -> dict[str, 
     answers = findings[0]
     speeds = [f for f in findings if f.what.startswith("tokens_per_second")]
     speed = _speed(speeds)
+    sizes = ", ".join(f.what.rpartition(" ")[2] for f in speeds if f.verdict == "different")
     said = {
-        "faster": f"{second} is faster than {first}",
-        "slower": f"{second} is slower than {first}",
+        "faster": f"{second} is faster than {first} (batches of {sizes})",
+        "slower": f"{second} is slower than {first} (batches of {sizes})",
         "mixed": f"{second} is faster at some batch sizes and slower at others",
         "same": f"{first} and {second} are as fast as each other, within the tolerance",
         "undetermined": "which is faster cannot be told from these measurements",

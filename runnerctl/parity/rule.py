@@ -25,7 +25,10 @@ def rule_text(report: Mapping[str, Any], today: date) -> str | None:
     agree, the faster runner is preferred, and the second one where both are as fast.
     """
     verdict = report["verdict"]
-    if verdict["answers"] not in ("same", "different"):
+    told = verdict["answers"] == "different" or (
+        verdict["answers"] == "same" and verdict["speed"] != "undetermined"
+    )
+    if not told:
         return None
     first, second = report["measured"]
     architectures = report["engine"]["architectures"]
@@ -73,7 +76,8 @@ def rule_text(report: Mapping[str, Any], today: date) -> str | None:
 
 def _reason(report: Mapping[str, Any]) -> str:
     device = report["machine"]["device"]
-    return f"{report['verdict']['text']} (runnerctl parity, {report['made'][:10]}, {device})."
+    model = report["workload"]["model"]
+    return f"{report['verdict']['text']} (runnerctl parity of {model}, {report['made'][:10]}, {device})."
 
 
 def _yaml(value: bool) -> str:

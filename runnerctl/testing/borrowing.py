@@ -7,6 +7,8 @@ checked here first, attribute by attribute.
 
 from __future__ import annotations
 
+import ast
+import builtins
 import functools
 import importlib
 import inspect
@@ -220,12 +222,16 @@ class _Loan:
         wanted = _made(self.lender, name)
         if not wanted:
             return f"`{name}`, and nothing in V1's class says what that is"
-        if wanted & _made(type(self.runner), name):
+        shared = wanted & _made(type(self.runner), name)
+        if any(_tells(expression) for expression in shared):
             return None  # made in the same way
         if any(self._is_from_config(expression, value) for expression in wanted):
             return None
         if any(_is_made_by(expression, value) for expression in wanted):
             return None
+        if shared:
+            begins = " or ".join(f"`{expression}`" for expression in sorted(shared))
+            return f"`{name}`, which begins as {begins} in both, and what goes in is not told"
         made = " or ".join(f"`{expression}`" for expression in sorted(wanted))
         return f"`{name}`, which V1 makes by {made}, and V2 has a {type(value).__name__} there"
 
@@ -251,10 +257,22 @@ def _said(signature: inspect.Signature) -> str:
     return str(signature.return_annotation)
 
 
+def _tells(expression: str) -> bool:
+    """Whether an expression says what an attribute is for: `None`, `[]` and `dict(...)` are any attribute's beginning."""
+    if expression.removesuffix("(...)") in vars(builtins):
+        return False
+    try:
+        ast.literal_eval(expression)
+    except (ValueError, SyntaxError):
+        return True
+    return False
+
+
 def _is_made_by(expression: str, value: Any) -> bool:
-    """Whether an expression calls the class that the value is of."""
+    """Whether an expression calls the class that the value is of, and that is a class that says something."""
     callee = expression.removesuffix("(...)")
-    return callee != expression and callee.rpartition(".")[2] == type(value).__name__
+    named = callee != expression and callee.rpartition(".")[2] == type(value).__name__
+    return named and type(value).__module__ != "builtins"
 
 
 class _View:

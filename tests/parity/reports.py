@@ -68,8 +68,9 @@ def report(*runs: dict[str, Any], skipped: dict[Runner, str] | None = None) -> d
 
 SAME = report(run("v1"), run("v2"), run("v1"), run("v2"))
 FASTER = report(run("v1"), run("v2", seconds=0.5))
-SLOWER = report(run("v1"), run("v2", seconds=2.0))
+SLOWER = report(run("v1"), run("v2", seconds=2.9))
 DIFFERENT = report(run("v1"), run("v2", tokens=8))
+NOISY = report(run("v1"), run("v1", seconds=3.0), run("v2", seconds=1.3), run("v2", seconds=2.9))
 WAVERING = report(run("v1", again=False), run("v2"))
 ONE_SIDED = report(run("v1"), skipped={"v2": "Model Runner V2 requires Triton."})
 ALL = {
@@ -77,6 +78,7 @@ ALL = {
     "faster": FASTER,
     "slower": SLOWER,
     "different": DIFFERENT,
+    "noisy": NOISY,
     "wavering": WAVERING,
     "one-sided": ONE_SIDED,
 }

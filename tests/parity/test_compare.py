@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from runnerctl.parity.compare import Spread, Tolerances, compare_answers, compare_speed, spread_of
+from runnerctl.parity.compare import Tolerances, compare_answers, compare_speed, spread_of
 
 TOLERANCES = Tolerances(tie=0.1, logprob=0.02, speed=0.1)
 
@@ -93,23 +93,21 @@ def test_where_answers_part_is_told() -> None:
 @pytest.mark.parametrize(
     ("ours", "theirs", "more_is_better", "verdict", "words"),
     [
-        ((100, 99, 101), (105, 104, 106), True, "same", "5.0 % better"),
-        ((100, 99, 101), (120, 119, 121), True, "different", "20.0 % better"),
-        ((100, 99, 101), (80, 79, 81), True, "different", "20.0 % worse"),
-        ((100, 90, 125), (120, 119, 121), True, "undetermined", "but the measurements overlap"),
-        ((10, 9.9, 10.1), (8, 7.9, 8.1), False, "different", "25.0 % better"),
-        ((10, 9.9, 10.1), (12, 11.9, 12.1), False, "different", "16.7 % worse"),
+        ((99, 100, 101), (104, 105, 106), True, "same", "5.0 % better"),
+        ((99, 100, 101), (119, 120, 121), True, "different", "20.0 % better"),
+        ((99, 100, 101), (79, 80, 81), True, "different", "20.0 % worse"),
+        ((90, 100, 160), (119, 120, 121), True, "undetermined", "but the middle halves overlap"),
+        # One measurement that is far out decides nothing.
+        ((98, 99, 100, 101, 180), (118, 119, 120, 121, 122), True, "different", "20.0 % better"),
+        ((9.9, 10, 10.1), (7.9, 8, 8.1), False, "different", "25.0 % better"),
+        ((9.9, 10, 10.1), (11.9, 12, 12.1), False, "different", "16.7 % worse"),
     ],
 )
 def test_speed(
-    ours: tuple[float, float, float],
-    theirs: tuple[float, float, float],
-    more_is_better: bool,
-    verdict: str,
-    words: str,
+    ours: Sequence[float], theirs: Sequence[float], more_is_better: bool, verdict: str, words: str
 ) -> None:
     finding = compare_speed(
-        "x", Spread(*ours, 3), Spread(*theirs, 3), TOLERANCES, more_is_better=more_is_better
+        "x", spread_of(ours), spread_of(theirs), TOLERANCES, more_is_better=more_is_better
     )
     assert finding.verdict == verdict
     assert words in finding.why
@@ -122,10 +120,15 @@ def test_one_measurement_tells_no_difference() -> None:
 
 
 @pytest.mark.parametrize(
-    ("values", "median", "low", "high", "relative"),
-    [([2.0], 2.0, 2.0, 2.0, 0.0), ([3.0, 1.0, 2.0], 2.0, 1.0, 3.0, 1.0), ([1.0, 2.0], 1.5, 1.0, 2.0, 2 / 3)],
+    ("values", "expected", "relative"),
+    [
+        ([2.0], (2.0, 2.0, 2.0, 2.0, 2.0), 0.0),
+        ([3.0, 1.0, 2.0], (2.0, 1.0, 1.5, 2.5, 3.0), 1.0),
+        ([1.0, 2.0], (1.5, 1.0, 1.25, 1.75, 2.0), 2 / 3),
+    ],
 )
-def test_spread(values: list[float], median: float, low: float, high: float, relative: float) -> None:
+def test_spread(values: list[float], expected: tuple[float, ...], relative: float) -> None:
     found = spread_of(values)
-    assert (found.median, found.low, found.high, found.count) == (median, low, high, len(values))
+    assert (found.median, found.low, found.lower, found.upper, found.high) == expected
+    assert found.count == len(values)
     assert math.isclose(found.relative, relative)

@@ -38,7 +38,8 @@ class V1(Shared):
         self.device = device
         self.model = model_loader.load_model()
         self.input_batch = [1]
-        self.requests: dict[str, int] = dict(a=1)  # noqa: C408  (made by a call)
+        self.requests: dict[str, int] = {}
+        self.loader = Loader()
         self.counter = 0
         self.only_v1 = 1
         self.is_tiny = self.model_config["name"] == "tiny"
@@ -92,6 +93,9 @@ class V1(Shared):
         return self.input_batch
 
     def reads_the_same_type(self) -> object:
+        return self.loader
+
+    def reads_what_begins_alike(self) -> object:
         return self.requests
 
     def reads_another_constant(self) -> int:
@@ -142,7 +146,8 @@ class V2(Shared):
         self.device = device
         self.model = model_loader.load_model()
         self.input_batch = {1: 1}
-        self.requests = {"a": 1}
+        self.requests: dict[str, int] = {}
+        self.loader = model_loader
         self.counter = [0]
         model_config = vllm_config.model_config
         self.is_tiny = model_config["name"] == "tiny"

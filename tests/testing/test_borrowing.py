@@ -35,7 +35,7 @@ def test_what_is_there_and_means_the_same_is_borrowed(
         "uses_configs": (runner.load_config, runner.model_config, "cpu", 4),
         "through_helpers": (runner.model, 5),
         "reads_with_a_default": None,
-        "reads_the_same_type": runner.requests,
+        "reads_the_same_type": runner.loader,
         "writes_model": None,
         "lent": (runner.model, 7),
     }
@@ -54,6 +54,10 @@ def test_what_is_there_and_means_the_same_is_borrowed(
         (
             "reads_another_type",
             ["it reads `input_batch`, which V1 makes by `[1]`, and V2 has a dict there"],
+        ),
+        (
+            "reads_what_begins_alike",
+            ["it reads `requests`, which begins as `{}` in both, and what goes in is not told"],
         ),
         ("reads_another_constant", ["it reads `OTHER`, which V1's class gives as 5, and V2's does not"]),
         ("reads_another_property", ["it reads `name`, which is another property under V2"]),

@@ -108,7 +108,7 @@ class Worker:
         )
         self.model = Model()
         self.model_runner = SimpleNamespace(
-            get_model=lambda: self.model, execute_model=lambda _, dummy_run=False: self.model.forward(1)
+            get_model=lambda: self.model, execute_model=lambda _, **__: self.model.forward(1)
         )
 
     def load_model(self) -> None:
