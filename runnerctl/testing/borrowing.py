@@ -213,27 +213,19 @@ class _Loan:
 
     def _differs(self, name: str) -> str | None:
         """Why the attribute `name` of the runner may mean another thing than V1's, or None where that is ruled out."""
-        value = getattr(self.runner, name)
         constant = inspect.getattr_static(self.lender, name, _MISSING)
         if constant is not _MISSING:
             ours = inspect.getattr_static(type(self.runner), name, _MISSING)
             same = ours is not _MISSING and type(ours) is type(constant) and ours == constant
             return None if same else f"`{name}`, which V1's class gives as {constant!r}, and V2's does not"
-        wanted = _made(self.lender, name)
-        if not wanted:
-            return f"`{name}`, and nothing in V1's class says what that is"
+        value, wanted = getattr(self.runner, name), _made(self.lender, name)
         shared = wanted & _made(type(self.runner), name)
-        if any(_tells(expression) for expression in shared):
-            return None  # made in the same way
-        if any(self._is_from_config(expression, value) for expression in wanted):
-            return None
-        if any(_is_made_by(expression, value) for expression in wanted):
-            return None
-        if shared:
-            begins = " or ".join(f"`{expression}`" for expression in sorted(shared))
-            return f"`{name}`, which begins as {begins} in both, and what goes in is not told"
-        made = " or ".join(f"`{expression}`" for expression in sorted(wanted))
-        return f"`{name}`, which V1 makes by {made}, and V2 has a {type(value).__name__} there"
+        means_the_same = (
+            any(_tells(expression) for expression in shared)  # made in the same way
+            or any(self._is_from_config(expression, value) for expression in wanted)
+            or any(_is_made_by(expression, value) for expression in wanted)
+        )
+        return None if means_the_same else _difference(name, value, wanted, shared)
 
     def _is_from_config(self, expression: str, value: Any) -> bool:
         """Whether V1 takes the attribute from the engine's config, and V2's is that very object."""
@@ -255,6 +247,16 @@ def _made(owner: type, name: str) -> frozenset[str]:
 
 def _said(signature: inspect.Signature) -> str:
     return str(signature.return_annotation)
+
+
+def _difference(name: str, value: Any, wanted: frozenset[str], shared: frozenset[str]) -> str:
+    if not wanted:
+        return f"`{name}`, and nothing in V1's class says what that is"
+    if shared:
+        begins = " or ".join(f"`{expression}`" for expression in sorted(shared))
+        return f"`{name}`, which begins as {begins} in both, and what goes in is not told"
+    made = " or ".join(f"`{expression}`" for expression in sorted(wanted))
+    return f"`{name}`, which V1 makes by {made}, and V2 has a {type(value).__name__} there"
 
 
 def _tells(expression: str) -> bool:

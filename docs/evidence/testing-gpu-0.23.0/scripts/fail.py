@@ -1,5 +1,4 @@
 """fail.py RUNNER MODEL: a failure at the third forward that serves a request, and the engine's end."""
-
 import json, os, sys, time
 from runnerctl.testing import Gate, fail_at, forced_runner
 
@@ -9,17 +8,9 @@ if __name__ == "__main__":
         from vllm import EngineArgs, SamplingParams
         from vllm.v1.engine.llm_engine import LLMEngine
 
-        engine = LLMEngine.from_engine_args(
-            EngineArgs(
-                model=model,
-                max_model_len=2048,
-                gpu_memory_utilization=0.08,
-                kv_cache_memory_bytes=2 << 30,
-                seed=0,
-                enforce_eager=True,
-                async_scheduling=False,
-            )
-        )
+        engine = LLMEngine.from_engine_args(EngineArgs(
+            model=model, max_model_len=2048, gpu_memory_utilization=0.08, kv_cache_memory_bytes=2 << 30, seed=0, enforce_eager=True, async_scheduling=False,
+        ))
         engine.add_request("one", "w5 w6", SamplingParams(max_tokens=8, temperature=0, ignore_eos=True))
         steps, error = 0, None
         try:
@@ -32,15 +23,8 @@ if __name__ == "__main__":
         deadline = time.monotonic() + 30
         while any(os.path.exists(f"/proc/{p}") for p in pids) and time.monotonic() < deadline:
             time.sleep(0.2)
-        print(
-            "RESULT",
-            json.dumps(
-                dict(
-                    runner="v2" if engine.vllm_config.use_v2_model_runner else "v1",
-                    error=type(error).__name__,
-                    good_steps=steps,
-                    serving_calls=sum(c.phase == "serving" for c in gate.calls),
-                    left=[p for p in pids if os.path.exists(f"/proc/{p}")],
-                )
-            ),
-        )
+        print("RESULT", json.dumps(dict(
+            runner="v2" if engine.vllm_config.use_v2_model_runner else "v1", error=type(error).__name__, good_steps=steps,
+            serving_calls=sum(c.phase == "serving" for c in gate.calls),
+            left=[p for p in pids if os.path.exists(f"/proc/{p}")],
+        )))

@@ -1,5 +1,4 @@
 """forced.py RUNNER MODEL FOLDER: llm.py in a child whose runner is forced and attested, whatever the environment holds."""
-
 import os, subprocess, sys
 from pathlib import Path
 from runnerctl.testing import guarded_environment
