@@ -44,6 +44,7 @@ def run(path: Path, arguments: list[str]) -> tuple[float, float]:
 
 
 def main() -> None:
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # what is installed has its byte code
     lines = int(sys.argv[1]) if len(sys.argv) > 1 else 10_000
     with tempfile.TemporaryDirectory() as folder:
         few, many = Path(folder, "few.jsonl"), Path(folder, "many.jsonl")

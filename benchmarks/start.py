@@ -67,6 +67,7 @@ def seconds(command: Sequence[str]) -> float:
 
 def main() -> None:
     runs = int(sys.argv[1]) if len(sys.argv) > 1 else 25
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # what is installed has its byte code
     python = sys.executable
     with tempfile.TemporaryDirectory() as folder:
         rules = Path(folder, "fifty.yaml")
