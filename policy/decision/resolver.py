@@ -73,32 +73,48 @@ class _Release:
         self.names: tuple[str, ...] = ()
         self._variables = {*policies.env, *(name for rule in policies.rules for name in rule.env)}
         self._matters: dict[str, bool] = {}
+        self._seen: dict[tuple[Any, ...], Decision] = {}
         self._decisions: dict[tuple[Any, ...], Decision] = {}
         if isinstance(engine, EngineRelease):
             self.names = catalog.architecture_names(engine.release) if policies.rules else ()
             matches = [_Matched(part) for match in engine.matches() for part in _of_facts(match)]
+            # The facts that words quote, and whether the objects that hold them are on.
+            self._quoted = {q for path in engine.quoted for q in (path, f"{path.partition('.')[0]}.")}
             self._engine = Selection(matches, lambda: engine.reader)
             by_switch = (m.match for m in matches if any(x.path == SWITCH_PATH for x in m.match.leaves()))
             self._by_switch = tuple(by_switch)
 
     def decide(self, document: Mapping[str, Any]) -> Decision:
         facts = Facts(document)
-        key = self._key(facts) if isinstance(self.engine, EngineRelease) else None
-        if key is None:
+        if not isinstance(self.engine, EngineRelease) or document.get("unknown"):
             return self._resolve(facts)
-        decision = self._decisions.get(key)
+        seen = self._asked_for(self.engine, facts)
+        decision = self._seen.get(seen)
         if decision is None:
-            if len(self._decisions) >= MOST_DECISIONS:
-                self._decisions.clear()
-            decision = self._decisions[key] = self._resolve(facts)
+            if len(self._seen) >= MOST_DECISIONS:
+                self._seen.clear()
+            decision = self._seen[seen] = self._decide(self.engine, facts)
         return decision
 
-    def _key(self, facts: Facts) -> tuple[Any, ...] | None:
-        """What the decision depends on; None where something unknown may matter."""
-        if facts.document.get("unknown"):
-            return None
-        engine = self.engine
-        assert isinstance(engine, EngineRelease)  # noqa: S101  (`decide` asks for no other)
+    def _asked_for(self, engine: EngineRelease, facts: Facts) -> tuple[Any, ...]:
+        """Every fact that rules, words and layers of the environment can see: what is the same here decides the same."""
+        rules = self._resolver.policies.selection.read(facts)
+        held = facts.once(engine.reader)
+        return (*held.items(), *rules.items(), facts.value("platform"), *self._environment(facts))
+
+    def _decide(self, engine: EngineRelease, facts: Facts) -> Decision:
+        key = self._key(engine, facts)
+        decision = None if key is None else self._decisions.get(key)
+        if decision is None:
+            decision = self._resolve(facts)
+            if len(self._decisions) >= MOST_DECISIONS:
+                self._decisions.clear()
+            if key is not None:
+                self._decisions[key] = decision
+        return decision
+
+    def _key(self, engine: EngineRelease, facts: Facts) -> tuple[Any, ...] | None:
+        """Which matches hold, and what else the decision depends on; None where a fact that may matter is unknown."""
         rules = self._resolver.policies.selection.holding(facts)
         held = self._engine.holding(facts)
         if rules is None or held is None:
@@ -108,9 +124,9 @@ class _Release:
         except Undecided:
             return None
         flat = facts.once(engine.reader)
-        quoted = [flat.get(path) for path in engine.quoted]
+        quoted = frozenset([(path, flat[path]) for path in flat.keys() & self._quoted])
         switched = self._switched(facts) if self._by_switch else None
-        return (rules, held, listed, flat.get("platform"), *quoted, switched, *self._environment(facts))
+        return (rules, held, listed, facts.value("platform"), quoted, switched, *self._environment(facts))
 
     def _switched(self, facts: Facts) -> tuple[bool | None, ...]:
         """What holds once the switch has been set or taken away."""

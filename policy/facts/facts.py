@@ -273,7 +273,7 @@ def _given(document: Mapping[str, Any], path: str) -> bool:
 
 def facts_from_document(document: Document) -> dict[str, Any]:
     """The nested facts of a facts file. Raises `DocumentError` for unknown names, wrong types and contradictions."""
-    if isinstance(document.data, Mapping) and any("." in key or key in SHORT_NAMES for key in document.data):
+    if isinstance(document.data, Mapping) and _has_short_keys(document.data):
         document = _nested(document)
     try:
         check(document, "facts")
@@ -282,6 +282,11 @@ def facts_from_document(document: Document) -> dict[str, Any]:
         raise DocumentError([*_unknown_names(document), *other]) from error
     check_unknown(document)
     return dict(document.data)
+
+
+def _has_short_keys(data: Mapping[str, Any]) -> bool:
+    # Of every line of a batch: joined, the keys are looked through at once.
+    return "." in "".join(data) or not SHORT_NAMES.keys().isdisjoint(data)
 
 
 def _unknown_names(document: Document) -> Iterator[Diagnostic]:

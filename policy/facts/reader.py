@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -28,21 +29,20 @@ class FactReader:
             path: UNKNOWN if path in self.open else empty.value(path) for path in self.paths
         }
 
-    def taken(self, path: str) -> bool:
-        """Whether the entry at `path` (`head.name`, or a `head` that is no object) is just the fact at that path."""
-        head, _, name = path.partition(".")
-        reader = self._heads.get(head)
-        return reader is not None and reader.takes(name)
-
-    def asked(self, path: str) -> bool:
-        """Whether any fact comes with the entry at `path`."""
-        head, _, name = path.partition(".")
-        reader = self._heads.get(head)
-        return reader is not None and reader.asks(name)
+    @functools.cached_property
+    def opened(self) -> Mapping[str, Any]:
+        """The facts that are not given, by path, where the config object that holds them is on."""
+        heads = {head: Facts({head: {}}) for head in self._heads if head not in OPEN_MAPPINGS}
+        return {
+            path: UNKNOWN if path in self.open else heads[path.partition(".")[0]].value(path)
+            for path in self.paths
+            if path.partition(".")[0] in heads
+        }
 
     def __call__(self, facts: Facts) -> dict[str, Any]:
         """The facts of which the document says something, by path; the others are as in `defaults`.
 
+        Where it says that a config object is on, there is an entry for `head.`, and the others are as in `opened`.
         Lists and what is nested are `hashable` stand-ins: ask `facts` for the values themselves.
         """
         document = facts.document
@@ -70,7 +70,7 @@ class _Head:
         self._names: dict[str, str | list[str]] = {}
         self._is_open = name in OPEN_MAPPINGS
         self._spell = canonical_name if name == "packages" else _as_it_is
-        self._opened: dict[str, Any] | None = None
+        self._mark = f"{name}."
 
     def add(self, path: str, fact: str) -> None:
         """Asks for `path`, which derives from `fact` below this entry, or is it."""
@@ -86,16 +86,6 @@ class _Head:
             before = self._names.get(name, [])
             self._names[name] = [*([before] if isinstance(before, str) else before), path]
 
-    def takes(self, name: str) -> bool:
-        """Whether the entry `name` is one fact as it stands; without a name, whether the whole is."""
-        if not name:
-            return self._whole == self.paths == [self.name] and _is_flat(self.name)
-        return isinstance(self._names.get(self._spell(name)), str)
-
-    def asks(self, name: str) -> bool:
-        """Whether the entry `name`, or without one the whole, has anything to do with the facts."""
-        return bool(self.paths) if not name else self._spell(name) in self._names
-
     def read(self, value: Any, facts: Facts, found: dict[str, Any]) -> None:
         """Add the facts that the entry's `value` says something of to `found`."""
         if value.__class__ is not dict:
@@ -103,9 +93,7 @@ class _Head:
                 found[path] = hashable(facts.value(path))
             return
         if not self._is_open:
-            if self._opened is None:
-                self._opened = self._changed_by_opening()
-            found.update(self._opened)
+            found[self._mark] = True
         asked = self._names
         spell = None if self._spell is _as_it_is else self._spell
         for name, entry in value.items():
@@ -119,12 +107,6 @@ class _Head:
             else:
                 for below in known:
                     found[below] = hashable(facts.value(below))
-
-    def _changed_by_opening(self) -> dict[str, Any]:
-        """The facts that change when the object is on, though none of its fields is given."""
-        empty, opened = Facts({}), Facts({self.name: {}})
-        values = {path: opened.value(path) for path in self.paths}
-        return {path: hashable(v) for path, v in values.items() if v is not empty.value(path)}
 
 
 def _as_it_is(name: str) -> str:

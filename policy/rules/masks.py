@@ -63,10 +63,7 @@ class Bucket(Generic[Item]):
             for path, terms in row.asked().items():
                 if path not in self._done:
                     asked.setdefault(path, {})[1 << place] = terms
-        return {
-            path: Table(path, self._everything, asked[path], self._reader.defaults[path])
-            for path in sorted(asked)
-        }
+        return {path: Table(path, self._everything, asked[path]) for path in sorted(asked)}
 
     @property
     def has_tables(self) -> bool:
@@ -130,8 +127,10 @@ class Bucket(Generic[Item]):
         mask, open_ = self._everything, self._open
         for path, table in self._tables.items():
             if path not in given:
-                mask &= table.by_default
-                if table.default is UNKNOWN:
+                is_on = f"{path.partition('.')[0]}." in given
+                fact = (self._reader.opened if is_on else self._reader.defaults)[path]
+                mask &= table.find(fact)
+                if fact is UNKNOWN:
                     open_ |= table.asking
         if len(self._rest) >= MOST_ENTRIES:
             self._rest.clear()
@@ -155,16 +154,12 @@ class Bucket(Generic[Item]):
 class Table:
     """From one fact to the rows that it does not exclude. `kept` is by its hashable form, filled as values come."""
 
-    def __init__(
-        self, path: str, everything: int, asked: Mapping[int, tuple[Term, ...]], default: object
-    ) -> None:
+    def __init__(self, path: str, everything: int, asked: Mapping[int, tuple[Term, ...]]) -> None:
         self.kept: dict[Any, int] = {}
         self._path = path
         self._everything = everything
         self._asked = asked
         self.asking = sum(asked)
-        self.default = default
-        self.by_default = self.find(default)
 
     def fill(self, value: Any, facts: Facts) -> int:
         if len(self.kept) >= MOST_ENTRIES:

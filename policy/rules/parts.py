@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Generic
 
 from policy.facts.facts import UNKNOWN, Facts
@@ -37,9 +37,15 @@ class Parts(Generic[Item]):
     def bucket_of(self, facts: Facts) -> Bucket[Item]:
         """The rows that share the key facts."""
         flat = facts.once(self.reader)
-        key = tuple([flat.get(path, default) for path, default in self.defaults])
+        key = tuple([self._value(flat, path, default) for path, default in self.defaults])
         bucket = self._buckets.get(key)
         return self._bucket(key, facts) if bucket is None else bucket
+
+    def _value(self, flat: Mapping[str, Any], path: str, default: Any) -> Any:
+        value = flat.get(path, default)
+        if value is default and f"{path.partition('.')[0]}." in flat:
+            return hashable(self.reader.opened[path])
+        return value
 
     def candidates(self, facts: Facts) -> Candidates[Item]:
         """The items that single facts do not exclude."""

@@ -55,6 +55,10 @@ class Selection(Generic[Item]):
         """The numbers of the items whose match holds, from 0 in their order; None where unknown facts leave it open."""
         return self._parts.candidates(facts).holding(facts) if self._items else ()
 
+    def read(self, facts: Facts) -> Mapping[str, Any]:
+        """The facts that any match asks for and of which the document says something, by path, hashable."""
+        return facts.once(self._parts.reader) if self._items else {}
+
     def matching(self, document: Mapping[str, Any]) -> tuple[Item, ...] | None:
         """The items whose match holds for a facts document, in order; None where unknown facts leave it open.
 

@@ -30,6 +30,7 @@ rules:
   - {id: forced, match: {env.VLLM_USE_V2_MODEL_RUNNER: "0", platform: rocm}, runner: v2, enforce: require}
   - {id: engine, match: {labels.team: free}, runner: engine, enforce: require}
   - {id: llama, match: {architectures: "Llama*", not: {lora_config: {exists: true}}}, runner: v1, env: {A: "1"}}
+  - {id: elsewhere, match: {architectures: Phi3ForCausalLM, platform: rocm}, runner: v2}
   - {id: moe, match: {any: [{model_config.is_moe: true}, {speculative_config.method: [mtp, medusa]}]}, runner: v2}
 """
 POLICIES = {
