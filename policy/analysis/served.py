@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from packaging.version import Version
@@ -12,6 +12,7 @@ from policy.analysis.boxes import Box, boxes_of, joined
 from policy.analysis.engine_view import ALWAYS, Beyond, EngineView
 from policy.analysis.findings import Cut, Redundant, Unserved
 from policy.analysis.homes import Homes
+from policy.analysis.likeness import Likeness
 from policy.analysis.ranked import Ranked
 from policy.analysis.search import Budget, OverBudget, Point, Search
 from policy.analysis.space import Space
@@ -30,11 +31,16 @@ SWITCH_IS_SET = Leaf(SWITCH_PATH, (Exists(wanted=True),))
 
 
 class _Reach(NamedTuple):
-    """A described release, the version of it that the rule contains, and a deployment of the rule there."""
+    """A described release, the version of it that the rule contains, and what finds a deployment of the rule."""
 
     release: str
     version: str
-    facts: Facts
+    deployment: Callable[[], Facts]
+
+    @property
+    def facts(self) -> Facts:
+        """The deployment at this version."""
+        return self.deployment().replace("vllm", self.version)
 
 
 class EngineQuestions:
@@ -44,6 +50,8 @@ class EngineQuestions:
         self._ranked = ranked
         self._homes: Homes = ranked.homes
         self._budget = budget
+        self._likeness: dict[str, Likeness] = {}
+        self._answers: dict[Hashable, bool] = {}
 
     # -- what a release can never serve ------------------------------------------------------------------------
 
@@ -66,18 +74,20 @@ class EngineQuestions:
         reached = 0
         for reach in self._reaches(i):
             reached += 1
-            refused = self._refusal(reach, runner)
-            if refused is None:
+            if self._once("serves", rule, reach, lambda r: self._refusal(r, runner) is None):
                 continue
-            matches = self._homes.view(reach.release).refused(runner, forced=True)
-            if ALWAYS in matches or not self._meets(rule.match, reach.version, (), matches):
+            if self._once("never serves", rule, reach, lambda r: self._never_serves(rule, runner, r)):
                 releases.append(reach.release)
-                last = last or refused
+                last = last or self._refusal(reach, runner)
         if last is None:
             return None
         return Unserved(
             rule, tuple(reversed(releases)), len(releases) == reached, last.features, last.sentences
         )
+
+    def _never_serves(self, rule: Rule, runner: Runner, reach: _Reach) -> bool:
+        matches = self._homes.view(reach.release).refused(runner, forced=True)
+        return ALWAYS in matches or not self._meets(rule.match, reach.version, (), matches)
 
     def _refusal(self, reach: _Reach, runner: Runner) -> Refusal | None:
         view = self._homes.view(reach.release)
@@ -109,15 +119,17 @@ class EngineQuestions:
         """None where the rule is of use, or where another rule would decide in its place. Raises `OverBudget`."""
         if rule.env or self._has_neighbours(i, rule):
             return None
+        runner = rule.runner
         reached: list[_Reach] = []
         for reach in self._reaches(i):
-            if rule.runner != "engine" and self._shows_use(reach, rule.runner):
+            if runner != "engine" and self._once("shown", rule, reach, lambda r: self._shows_use(r, runner)):
                 return None
             reached.append(reach)
         if not reached:
             return None  # it is about releases that the catalog does not describe
-        if rule.runner != "engine" and any(
-            self._is_of_use(rule, rule.runner, r.version, r.release) for r in reached
+        if runner != "engine" and any(
+            self._once(rule.enforce, rule, r, lambda r: self._is_of_use(rule, runner, r.version, r.release))
+            for r in reached
         ):
             return None
         guards = rule.enforce == "require" and any(
@@ -196,19 +208,33 @@ class EngineQuestions:
         vllm, line = ranked.space.releases()
         for b in ranked.boxes_of_rule(i):
             box = ranked.boxes[b]
-            point, _, _, axes = ranked.outside(box, [], overruled=False)
-            if point is None:
+            if not ranked.reaches(box, [], overruled=False)[0]:
                 continue
-            mask = box.scalars.get(vllm, line.full)
-            facts: Facts | None = None
-            for release, version in self._homes.members(line, mask):
-                if release in seen:
-                    continue
-                seen.add(release)
-                if facts is None:
-                    witness = witness_at(point, axes, ranked.space, self._homes, [], registered=False)
-                    facts = Facts(witness.document)
-                yield _Reach(release, version, facts.replace("vllm", version))
+            deployment = functools.cache(functools.partial(self._deployment, box))
+            for release, version in self._homes.members(line, box.scalars.get(vllm, line.full)):
+                if release not in seen:
+                    seen.add(release)
+                    yield _Reach(release, version, deployment)
+
+    def _deployment(self, box: Box) -> Facts:
+        """A deployment in a box that reaches something."""
+        point, _, _, axes = self._ranked.outside(box, [], overruled=False)
+        assert point is not None  # noqa: S101  (its caller asks for nothing else)
+        return Facts(witness_at(point, axes, self._ranked.space, self._homes, [], registered=False).document)
+
+    def _once(self, what: str, rule: Rule, reach: _Reach, ask: Callable[[_Reach], bool]) -> bool:
+        """The answer for a rule in a release, asked once for all rules that are alike to the release."""
+        likeness = self._likeness.get(reach.release)
+        if likeness is None:
+            engine = self._homes.view(reach.release).engine
+            likeness = self._likeness[reach.release] = Likeness(engine)
+        alike = likeness.of(rule.match)
+        if alike is None:
+            return ask(reach)
+        key = (what, rule.runner, reach.release, reach.version, alike)
+        if key not in self._answers:
+            self._answers[key] = ask(reach)
+        return self._answers[key]
 
     def _meets(
         self, match: Match, version: str, also: Sequence[Match], without: Sequence[Match]
