@@ -2,57 +2,77 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable
+from typing import NamedTuple
 
 from policy.engine.release import EngineRelease
 from policy.rules.match import All, Equal, Leaf, Match
 
-__all__ = ["Likeness"]
+__all__ = ["Likeness", "Seen", "seen"]
 
 NAMES = ("model_config.architectures", "model_config.architecture")
+
+
+class Seen(NamedTuple):
+    """What a release may see of a match at a version that it contains: the one `name` of an architecture, and more."""
+
+    name: str | None
+    rest: frozenset[Hashable]
+
+
+def seen(match: Match) -> Seen | None:
+    """None for a match of which that takes more than a look. The match must hold for some deployment.
+
+    Labels hang on nothing, so that they can be what the match wants whatever the other facts are.
+    """
+    terms = match.terms if isinstance(match, All) else (match,)
+    name: str | None = None
+    rest: list[Hashable] = []
+    names = 0
+    for leaf in terms:
+        if not isinstance(leaf, Leaf):
+            return None
+        path, tests = leaf.path, leaf.tests
+        if path == "vllm" or path.startswith("labels."):
+            continue
+        if path in NAMES:
+            names += 1
+            first = tests[0]
+            if (
+                path == NAMES[0]
+                and len(tests) == 1
+                and isinstance(first, Equal)
+                and isinstance(first.value, str)
+            ):
+                name = first.value
+                continue
+        # `true` and 1 are equal, and are not the same.
+        rest.append((path, tests, *[getattr(test, "value", None).__class__ for test in tests]))
+    return None if name and names > 1 else Seen(name, frozenset(rest))
 
 
 class Likeness:
     """Tells matches apart as far as one release does."""
 
     def __init__(self, engine: EngineRelease) -> None:
-        leaves = [leaf for match in engine.matches() for leaf in match.leaves()]
-        self._asked = {leaf.path for leaf in leaves}
-        self._of_names = [leaf for leaf in dict.fromkeys(leaves) if leaf.path in NAMES]
+        leaves = dict.fromkeys(leaf for match in engine.matches() for leaf in match.leaves())
+        self._asks_labels = any(leaf.path.startswith("labels") for leaf in leaves)
+        self._of_names = [leaf for leaf in leaves if leaf.path in NAMES]
         self._listed = engine.default_v2_architectures or {}
-        self._kinds: dict[str, Hashable] = {}
+        self._kinds: dict[str, int] = {}
+        self._numbers: dict[Hashable, int] = {}
 
-    def of(self, match: Match) -> Hashable | None:
-        """Equal for matches to which the release does the same, at one version that they contain; None where that
-        takes more than a look. Such a match must hold for some deployment of that version."""
-        terms = match.terms if isinstance(match, All) else (match,)
-        leaves = [term for term in terms if isinstance(term, Leaf)]
-        if len(leaves) != len(terms):
+    def of(self, of_match: Seen) -> Hashable | None:
+        """Equal for matches to which the release does the same; None where it looks at more than is seen."""
+        if self._asks_labels:
             return None
-        alone = sum(leaf.path in NAMES for leaf in leaves) == 1
-        return frozenset(
-            self._kind(leaf, alone=alone) for leaf in leaves if leaf.path != "vllm" and self._sees(leaf.path)
-        )
+        name = of_match.name
+        return (None if name is None else self._name(name), of_match.rest)
 
-    def _sees(self, path: str) -> bool:
-        """Labels hang on nothing: those that the release does not ask for can be what the rule wants."""
-        return not path.startswith("labels.") or path in self._asked
-
-    def _kind(self, leaf: Leaf, *, alone: bool) -> Hashable:
-        if alone and leaf.path == NAMES[0] and len(leaf.tests) == 1:
-            test = leaf.tests[0]
-            if isinstance(test, Equal) and isinstance(test.value, str):
-                return leaf.path, self._name(test.value)
-        return leaf.path, leaf.tests, _types(leaf)
-
-    def _name(self, name: str) -> Hashable:
-        """Names to which all that the release asks of names gives the same answers can stand for each other."""
-        if name not in self._kinds:
-            held = tuple(leaf.holds(name) for leaf in self._of_names)
-            self._kinds[name] = (self._listed.get(name), held)
-        return self._kinds[name]
-
-
-def _types(leaf: Leaf) -> Iterable[type]:
-    """`true` and 1 are equal, and are not the same."""
-    return tuple(getattr(test, "value", None).__class__ for test in leaf.tests)
+    def _name(self, name: str) -> int:
+        """Names to which all that the release asks of names has the same answers can stand for each other."""
+        found = self._kinds.get(name)
+        if found is None:
+            answers = (self._listed.get(name), *(leaf.holds(name) for leaf in self._of_names))
+            found = self._kinds[name] = self._numbers.setdefault(answers, len(self._numbers))
+        return found

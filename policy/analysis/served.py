@@ -12,7 +12,7 @@ from policy.analysis.boxes import Box, boxes_of, joined
 from policy.analysis.engine_view import ALWAYS, Beyond, EngineView
 from policy.analysis.findings import Cut, Redundant, Unserved
 from policy.analysis.homes import Homes
-from policy.analysis.likeness import Likeness
+from policy.analysis.likeness import Likeness, Seen, seen
 from policy.analysis.ranked import Ranked
 from policy.analysis.search import Budget, OverBudget, Point, Search
 from policy.analysis.space import Space
@@ -31,16 +31,11 @@ SWITCH_IS_SET = Leaf(SWITCH_PATH, (Exists(wanted=True),))
 
 
 class _Reach(NamedTuple):
-    """A described release, the version of it that the rule contains, and what finds a deployment of the rule."""
+    """A described release, the version of it that the rule contains, and the box of the rule that reaches it."""
 
     release: str
     version: str
-    deployment: Callable[[], Facts]
-
-    @property
-    def facts(self) -> Facts:
-        """The deployment at this version."""
-        return self.deployment().replace("vllm", self.version)
+    box: int
 
 
 class EngineQuestions:
@@ -51,7 +46,9 @@ class EngineQuestions:
         self._homes: Homes = ranked.homes
         self._budget = budget
         self._likeness: dict[str, Likeness] = {}
+        self._seen: dict[str, Seen | None] = {}
         self._answers: dict[Hashable, bool] = {}
+        self._deployments: dict[int, Facts] = {}
 
     # -- what a release can never serve ------------------------------------------------------------------------
 
@@ -95,7 +92,7 @@ class EngineQuestions:
             return None
         engine = view.engine
         wanted = None if engine.switch == "none" else runner
-        return settled(reach.facts, lambda facts: refusal(engine, runner, with_switch(facts, wanted)))
+        return settled(self._facts(reach), lambda facts: refusal(engine, runner, with_switch(facts, wanted)))
 
     # -- what a release does by itself -------------------------------------------------------------------------
 
@@ -148,7 +145,9 @@ class EngineQuestions:
         choices = view.choices()
         if choices[0].match == ALWAYS:
             return choices[0].runner  # the releases before 0.22 do not look at the deployment
-        return settled(reach.facts, lambda facts: own_choice(view.engine, with_switch(facts, None)).runner)
+        return settled(
+            self._facts(reach), lambda facts: own_choice(view.engine, with_switch(facts, None)).runner
+        )
 
     def _has_neighbours(self, i: int, rule: Rule) -> bool:
         """Whether another rule matches somewhere with this one that would not do the same in its place."""
@@ -204,37 +203,46 @@ class EngineQuestions:
     def _reaches(self, i: int) -> Iterator[_Reach]:
         """The described releases in which the rule matches something, newest first."""
         ranked = self._ranked
-        seen: set[str] = set()
+        met: set[str] = set()
         vllm, line = ranked.space.releases()
         for b in ranked.boxes_of_rule(i):
             box = ranked.boxes[b]
             if not ranked.reaches(box, [], overruled=False)[0]:
                 continue
-            deployment = functools.cache(functools.partial(self._deployment, box))
             for release, version in self._homes.members(line, box.scalars.get(vllm, line.full)):
-                if release not in seen:
-                    seen.add(release)
-                    yield _Reach(release, version, deployment)
+                if release not in met:
+                    met.add(release)
+                    yield _Reach(release, version, b)
 
-    def _deployment(self, box: Box) -> Facts:
-        """A deployment in a box that reaches something."""
-        point, _, _, axes = self._ranked.outside(box, [], overruled=False)
-        assert point is not None  # noqa: S101  (its caller asks for nothing else)
-        return Facts(witness_at(point, axes, self._ranked.space, self._homes, [], registered=False).document)
+    def _facts(self, reach: _Reach) -> Facts:
+        """A deployment of the rule in the release."""
+        found = self._deployments.get(reach.box)
+        if found is None:
+            ranked = self._ranked
+            point, _, _, axes = ranked.outside(ranked.boxes[reach.box], [], overruled=False)
+            assert point is not None  # noqa: S101  (it reaches the release)
+            witness = witness_at(point, axes, ranked.space, self._homes, [], registered=False)
+            found = self._deployments[reach.box] = Facts(witness.document)
+        return found.replace("vllm", reach.version)
 
     def _once(self, what: str, rule: Rule, reach: _Reach, ask: Callable[[_Reach], bool]) -> bool:
         """The answer for a rule in a release, asked once for all rules that are alike to the release."""
-        likeness = self._likeness.get(reach.release)
-        if likeness is None:
-            engine = self._homes.view(reach.release).engine
-            likeness = self._likeness[reach.release] = Likeness(engine)
-        alike = likeness.of(rule.match)
+        if rule.id not in self._seen:
+            self._seen[rule.id] = seen(rule.match)
+        visible = self._seen[rule.id]
+        alike = None if visible is None else self._likeness_to(reach.release).of(visible)
         if alike is None:
             return ask(reach)
         key = (what, rule.runner, reach.release, reach.version, alike)
-        if key not in self._answers:
-            self._answers[key] = ask(reach)
-        return self._answers[key]
+        found = self._answers.get(key)
+        if found is None:
+            found = self._answers[key] = ask(reach)
+        return found
+
+    def _likeness_to(self, release: str) -> Likeness:
+        if release not in self._likeness:
+            self._likeness[release] = Likeness(self._homes.view(release).engine)
+        return self._likeness[release]
 
     def _meets(
         self, match: Match, version: str, also: Sequence[Match], without: Sequence[Match]
