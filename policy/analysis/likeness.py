@@ -6,7 +6,7 @@ from collections.abc import Hashable
 from typing import NamedTuple
 
 from policy.engine.release import EngineRelease
-from policy.rules.match import All, Equal, Leaf, Match
+from policy.rules.match import All, Equal, Leaf, Match, Not
 
 __all__ = ["Likeness", "Seen", "seen"]
 
@@ -20,35 +20,42 @@ class Seen(NamedTuple):
     rest: frozenset[Hashable]
 
 
-def seen(match: Match) -> Seen | None:
-    """None for a match of which that takes more than a look. The match must hold for some deployment.
+def seen(match: Match) -> Seen:
+    """What a release may see of a match that holds for some deployment of its version.
 
     Labels hang on nothing, so that they can be what the match wants whatever the other facts are.
     """
     terms = match.terms if isinstance(match, All) else (match,)
+    inner = {leaf.path for term in terms if not isinstance(term, Leaf) for leaf in term.leaves()}
+    alone = inner.isdisjoint(NAMES) and sum(isinstance(t, Leaf) and t.path in NAMES for t in terms) == 1
     name: str | None = None
     rest: list[Hashable] = []
-    names = 0
-    for leaf in terms:
-        if not isinstance(leaf, Leaf):
-            return None
-        path, tests = leaf.path, leaf.tests
-        if path == "vllm" or path.startswith("labels."):
-            continue
-        if path in NAMES:
-            names += 1
-            first = tests[0]
-            if (
-                path == NAMES[0]
-                and len(tests) == 1
-                and isinstance(first, Equal)
-                and isinstance(first.value, str)
-            ):
-                name = first.value
+    for term in terms:
+        if isinstance(term, Leaf):
+            if term.path == "vllm" or (term.path.startswith("labels.") and term.path not in inner):
                 continue
+            if alone and term.path == NAMES[0]:
+                name = _one_name(term)
+                if name is not None:
+                    continue
+        rest.append(_key(term))
+    return Seen(name, frozenset(rest))
+
+
+def _one_name(leaf: Leaf) -> str | None:
+    test = leaf.tests[0]
+    wanted = test.value if len(leaf.tests) == 1 and isinstance(test, Equal) else None
+    return wanted if isinstance(wanted, str) else None
+
+
+def _key(match: Match) -> Hashable:
+    """Equal for matches that say the same in the same words."""
+    if isinstance(match, Leaf):
         # `true` and 1 are equal, and are not the same.
-        rest.append((path, tests, *[getattr(test, "value", None).__class__ for test in tests]))
-    return None if name and names > 1 else Seen(name, frozenset(rest))
+        return (match.path, match.tests, *[getattr(test, "value", None).__class__ for test in match.tests])
+    if isinstance(match, Not):
+        return Not, _key(match.term)
+    return match.__class__, frozenset([_key(term) for term in match.terms])
 
 
 class Likeness:

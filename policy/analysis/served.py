@@ -46,7 +46,7 @@ class EngineQuestions:
         self._homes: Homes = ranked.homes
         self._budget = budget
         self._likeness: dict[str, Likeness] = {}
-        self._seen: dict[str, Seen | None] = {}
+        self._seen: dict[str, Seen] = {}
         self._answers: dict[Hashable, bool] = {}
         self._deployments: dict[int, Facts] = {}
 
@@ -229,8 +229,7 @@ class EngineQuestions:
         """The answer for a rule in a release, asked once for all rules that are alike to the release."""
         if rule.id not in self._seen:
             self._seen[rule.id] = seen(rule.match)
-        visible = self._seen[rule.id]
-        alike = None if visible is None else self._likeness_to(reach.release).of(visible)
+        alike = self._likeness_to(reach.release).of(self._seen[rule.id])
         if alike is None:
             return ask(reach)
         key = (what, rule.runner, reach.release, reach.version, alike)
