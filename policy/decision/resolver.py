@@ -110,7 +110,9 @@ class _Release:
         flat = facts.once(engine.reader)
         quoted = [flat.get(path) for path in engine.quoted]
         switched = self._switched(facts) if self._by_switch else None
-        return (rules, held, listed, flat.get("platform"), *quoted, switched, *self._environment(facts))
+        # The release's set of architectures is for one platform, whether or not a match of the release asks for it.
+        platform = facts.document.get("platform")
+        return (rules, held, listed, platform, *quoted, switched, *self._environment(facts))
 
     def _switched(self, facts: Facts) -> tuple[bool | None, ...]:
         """What holds once the switch has been set or taken away."""
