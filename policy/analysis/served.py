@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from packaging.version import Version
@@ -12,6 +12,7 @@ from policy.analysis.boxes import Box, boxes_of, joined
 from policy.analysis.engine_view import ALWAYS, Beyond, EngineView
 from policy.analysis.findings import Cut, Redundant, Unserved
 from policy.analysis.homes import Homes
+from policy.analysis.likeness import Likeness, Seen, seen
 from policy.analysis.ranked import Ranked
 from policy.analysis.search import Budget, OverBudget, Point, Search
 from policy.analysis.space import Space
@@ -30,11 +31,11 @@ SWITCH_IS_SET = Leaf(SWITCH_PATH, (Exists(wanted=True),))
 
 
 class _Reach(NamedTuple):
-    """A described release, the version of it that the rule contains, and a deployment of the rule there."""
+    """A described release, the version of it that the rule contains, and the box of the rule that reaches it."""
 
     release: str
     version: str
-    facts: Facts
+    box: int
 
 
 class EngineQuestions:
@@ -44,6 +45,10 @@ class EngineQuestions:
         self._ranked = ranked
         self._homes: Homes = ranked.homes
         self._budget = budget
+        self._likeness: dict[str, Likeness] = {}
+        self._seen: dict[str, Seen] = {}
+        self._answers: dict[Hashable, bool] = {}
+        self._deployments: dict[int, Facts] = {}
 
     # -- what a release can never serve ------------------------------------------------------------------------
 
@@ -66,18 +71,20 @@ class EngineQuestions:
         reached = 0
         for reach in self._reaches(i):
             reached += 1
-            refused = self._refusal(reach, runner)
-            if refused is None:
+            if self._once("serves", rule, reach, lambda r: self._refusal(r, runner) is None):
                 continue
-            matches = self._homes.view(reach.release).refused(runner, forced=True)
-            if ALWAYS in matches or not self._meets(rule.match, reach.version, (), matches):
+            if self._once("never serves", rule, reach, lambda r: self._never_serves(rule, runner, r)):
                 releases.append(reach.release)
-                last = last or refused
+                last = last or self._refusal(reach, runner)
         if last is None:
             return None
         return Unserved(
             rule, tuple(reversed(releases)), len(releases) == reached, last.features, last.sentences
         )
+
+    def _never_serves(self, rule: Rule, runner: Runner, reach: _Reach) -> bool:
+        matches = self._homes.view(reach.release).refused(runner, forced=True)
+        return ALWAYS in matches or not self._meets(rule.match, reach.version, (), matches)
 
     def _refusal(self, reach: _Reach, runner: Runner) -> Refusal | None:
         view = self._homes.view(reach.release)
@@ -85,7 +92,7 @@ class EngineQuestions:
             return None
         engine = view.engine
         wanted = None if engine.switch == "none" else runner
-        return settled(reach.facts, lambda facts: refusal(engine, runner, with_switch(facts, wanted)))
+        return settled(self._facts(reach), lambda facts: refusal(engine, runner, with_switch(facts, wanted)))
 
     # -- what a release does by itself -------------------------------------------------------------------------
 
@@ -109,15 +116,17 @@ class EngineQuestions:
         """None where the rule is of use, or where another rule would decide in its place. Raises `OverBudget`."""
         if rule.env or self._has_neighbours(i, rule):
             return None
+        runner = rule.runner
         reached: list[_Reach] = []
         for reach in self._reaches(i):
-            if rule.runner != "engine" and self._shows_use(reach, rule.runner):
+            if runner != "engine" and self._once("shown", rule, reach, lambda r: self._shows_use(r, runner)):
                 return None
             reached.append(reach)
         if not reached:
             return None  # it is about releases that the catalog does not describe
-        if rule.runner != "engine" and any(
-            self._is_of_use(rule, rule.runner, r.version, r.release) for r in reached
+        if runner != "engine" and any(
+            self._once(rule.enforce, rule, r, lambda r: self._is_of_use(rule, runner, r.version, r.release))
+            for r in reached
         ):
             return None
         guards = rule.enforce == "require" and any(
@@ -136,7 +145,9 @@ class EngineQuestions:
         choices = view.choices()
         if choices[0].match == ALWAYS:
             return choices[0].runner  # the releases before 0.22 do not look at the deployment
-        return settled(reach.facts, lambda facts: own_choice(view.engine, with_switch(facts, None)).runner)
+        return settled(
+            self._facts(reach), lambda facts: own_choice(view.engine, with_switch(facts, None)).runner
+        )
 
     def _has_neighbours(self, i: int, rule: Rule) -> bool:
         """Whether another rule matches somewhere with this one that would not do the same in its place."""
@@ -192,23 +203,45 @@ class EngineQuestions:
     def _reaches(self, i: int) -> Iterator[_Reach]:
         """The described releases in which the rule matches something, newest first."""
         ranked = self._ranked
-        seen: set[str] = set()
+        met: set[str] = set()
         vllm, line = ranked.space.releases()
         for b in ranked.boxes_of_rule(i):
             box = ranked.boxes[b]
-            point, _, _, axes = ranked.outside(box, [], overruled=False)
-            if point is None:
+            if not ranked.reaches(box, [], overruled=False)[0]:
                 continue
-            mask = box.scalars.get(vllm, line.full)
-            facts: Facts | None = None
-            for release, version in self._homes.members(line, mask):
-                if release in seen:
-                    continue
-                seen.add(release)
-                if facts is None:
-                    witness = witness_at(point, axes, ranked.space, self._homes, [], registered=False)
-                    facts = Facts(witness.document)
-                yield _Reach(release, version, facts.replace("vllm", version))
+            for release, version in self._homes.members(line, box.scalars.get(vllm, line.full)):
+                if release not in met:
+                    met.add(release)
+                    yield _Reach(release, version, b)
+
+    def _facts(self, reach: _Reach) -> Facts:
+        """A deployment of the rule in the release."""
+        found = self._deployments.get(reach.box)
+        if found is None:
+            ranked = self._ranked
+            point, _, _, axes = ranked.outside(ranked.boxes[reach.box], [], overruled=False)
+            assert point is not None  # noqa: S101  (it reaches the release)
+            witness = witness_at(point, axes, ranked.space, self._homes, [], registered=False)
+            found = self._deployments[reach.box] = Facts(witness.document)
+        return found.replace("vllm", reach.version)
+
+    def _once(self, what: str, rule: Rule, reach: _Reach, ask: Callable[[_Reach], bool]) -> bool:
+        """The answer for a rule in a release, asked once for all rules that are alike to the release."""
+        if rule.id not in self._seen:
+            self._seen[rule.id] = seen(rule.match)
+        alike = self._likeness_to(reach.release).of(self._seen[rule.id])
+        if alike is None:
+            return ask(reach)
+        key = (what, rule.runner, reach.release, reach.version, alike)
+        found = self._answers.get(key)
+        if found is None:
+            found = self._answers[key] = ask(reach)
+        return found
+
+    def _likeness_to(self, release: str) -> Likeness:
+        if release not in self._likeness:
+            self._likeness[release] = Likeness(self._homes.view(release).engine)
+        return self._likeness[release]
 
     def _meets(
         self, match: Match, version: str, also: Sequence[Match], without: Sequence[Match]

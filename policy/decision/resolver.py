@@ -126,6 +126,7 @@ class _Release:
         flat = facts.once(engine.reader)
         quoted = frozenset([(path, flat[path]) for path in flat.keys() & self._quoted])
         switched = self._switched(facts) if self._by_switch else None
+        # The set of architectures is for one platform, whether or not a match asks for it.
         return (rules, held, listed, facts.value("platform"), quoted, switched, *self._environment(facts))
 
     def _switched(self, facts: Facts) -> tuple[bool | None, ...]:

@@ -80,15 +80,19 @@ class _Head:
         name = self._spell(rest if self._is_open else rest.partition(".")[0])
         if not name:
             self._whole.append(path)
-        elif name not in self._names and path == fact and name == rest and _is_flat(path):
+        elif name not in self._names and path == fact and name == rest and self._is_plain(path):
             self._names[name] = path
         else:
             before = self._names.get(name, [])
             self._names[name] = [*([before] if isinstance(before, str) else before), path]
 
+    def _is_plain(self, path: str) -> bool:
+        """Whether the entry at the path is the fact. A document may spell one package in several ways."""
+        return self._spell is _as_it_is and _is_flat(path)
+
     def read(self, value: Any, facts: Facts, found: dict[str, Any]) -> None:
         """Add the facts that the entry's `value` says something of to `found`."""
-        if value.__class__ is not dict:
+        if not isinstance(value, dict):
             for path in self.paths if value is None or not self._whole else self._whole:
                 found[path] = hashable(facts.value(path))
             return

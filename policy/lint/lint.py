@@ -31,9 +31,7 @@ def lint(
     done = read(sources)
     lines = {source.name: source.text.splitlines() for source in sources} if done.mistakes else {}
     found = [_mistake(d, lines.get(d.location.path, ())) for d in (*unreadable, *done.mistakes)]
-    subject = Subject(
-        done.files, done.policies, catalog, today, done.complete and not unreadable, selection.thorough
-    )
+    subject = Subject(done.files, done.policies, catalog, today, done.complete and not unreadable)
     for rule, check in checks():
         if rule in selection:
             found.extend(check(subject))

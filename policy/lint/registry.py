@@ -43,7 +43,7 @@ class Rule(NamedTuple):
 
     A rule without a check is found while files are read. `since` is the version of runnerctl in which the rule came
     to its `stage`. A file with a finding of an `unread` rule could not be checked: lint then exits with 2, and
-    nothing hides the finding. A `slow` one is not asked of large sets unless it is selected.
+    nothing hides the finding.
     """
 
     code: str
@@ -53,7 +53,6 @@ class Rule(NamedTuple):
     stage: Stage = "stable"
     since: str = "0.2.0"
     unread: bool = False
-    slow: bool = False
 
     @property
     def family(self) -> str:
@@ -133,11 +132,6 @@ class Selection:
             return True
         wanted = rule.stage == "stable" if self._chosen is None else rule.code in self._chosen
         return wanted and rule.code not in self._dropped
-
-    @property
-    def thorough(self) -> bool:
-        """Whether somebody asked for just what takes long."""
-        return self._chosen is not None and any(rule.slow and rule in self for rule in rules())
 
 
 def _matching(word: str) -> set[str]:

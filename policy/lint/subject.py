@@ -16,17 +16,13 @@ from policy.rules.policy_set import PolicySet
 if TYPE_CHECKING:
     from policy.analysis import Analysis
 
-__all__ = ["MOST_ASKED", "Subject"]
-
-# In a larger set the questions to the catalog would take most of the time: they are asked when they are selected.
-MOST_ASKED = 500
+__all__ = ["Subject"]
 
 
 class Subject:
     """One policy set. `policies` holds every rule that could be read, `today` is the day of the run.
 
-    Where it is not `complete`, there are files whose rules and tests nobody knows. `thorough` says that what the
-    releases do anyway is asked of any number of rules.
+    Where it is not `complete`, there are files whose rules and tests nobody knows.
     """
 
     def __init__(
@@ -36,14 +32,12 @@ class Subject:
         catalog: Catalog,
         today: date,
         complete: bool = True,
-        thorough: bool = False,
     ) -> None:
         self.files = files
         self.policies = policies
         self.catalog = catalog
         self.today = today
         self.complete = complete
-        self.thorough = thorough
 
     @functools.cached_property
     def knowledge(self) -> Knowledge:
@@ -101,9 +95,4 @@ class Subject:
         """What follows exactly from the rules together."""
         from policy.analysis import analyse  # noqa: PLC0415  (only its own rules pay for it)
 
-        return analyse(self.policies, self.catalog, engine=self.asks_engine)
-
-    @property
-    def asks_engine(self) -> bool:
-        """Whether the analysis asks what each release does anyway, which takes it a millisecond a rule and more."""
-        return self.thorough or len(self.policies.rules) <= MOST_ASKED
+        return analyse(self.policies, self.catalog)

@@ -116,11 +116,12 @@ class Quick(Generic[Item]):
         document, mask = facts.document, program.mask
         for name, default, _, table in program.top:
             mask &= _entry(table, document.get(name, default), facts)
-        if mask not in program.below:
+        below = program.below.get(mask)
+        if below is None:
             if len(program.below) >= MOST_ENTRIES:
                 program.below.clear()
-            program.below[mask] = _below(bucket, mask)
-        for head, missing, fields in program.below[mask]:
+            below = program.below[mask] = _below(bucket, mask)
+        for head, missing, fields in below:
             given = document.get(head, missing)
             for name, default, _, table in fields:
                 mask &= _entry(table, (_OFF if given is None else given).get(name, default), facts)
@@ -164,7 +165,8 @@ def _entry(table: Table, value: Any, facts: Facts) -> int:
     """The rows that a value leaves; remembered unless it is unknown, or a list."""
     if value is UNKNOWN or isinstance(value, (list, dict)):
         return -1
-    return table.kept[value] if value in table.kept else table.fill(value, facts)
+    kept = table.kept.get(value)
+    return table.fill(value, facts) if kept is None else kept
 
 
 @functools.cache

@@ -84,6 +84,27 @@ def test_the_same_answer_as_for_one(policies: str, version: str | None) -> None:
         assert resolver.decide(document) == wanted, document
 
 
+@pytest.mark.parametrize("release", CATALOG.releases)
+def test_the_set_of_architectures_is_that_of_the_platform(release: str) -> None:
+    text = """
+apiVersion: runnerctl/v1
+kind: RunnerPolicy
+metadata: {name: platform}
+rules: [{id: rocm, match: {architectures: LlamaForCausalLM, platform: rocm}, runner: v2}]
+"""
+    policies = compose([read_policy(parse(Source("platform.yaml", text)))])
+    names = CATALOG.architecture_names(release)
+    resolver = Resolver(policies, CATALOG)
+    for platform in ("cuda", "rocm", "cpu"):
+        document = {
+            "vllm": release,
+            "platform": platform,
+            "model_config": {"architectures": ["PhiForCausalLM"]},
+        }
+        wanted = resolve(policies, CATALOG.load(release), Facts(document), names=names)
+        assert resolver.decide(document) == wanted
+
+
 def test_like_deployments_share_one_decision() -> None:
     resolver = Resolver(POLICIES["small"], CATALOG)
     decisions = {

@@ -14,7 +14,8 @@ import pytest
 from policy.document.source import Document
 from policy.engine import Catalog
 from policy.engine.release import RUNNERS
-from policy.facts.facts import Facts
+from policy.facts.facts import Facts, steps_to
+from policy.facts.fields import expand
 from policy.rules.match import Match
 from policy.rules.read_match import MatchReader
 from policy.rules.selection import Selection
@@ -42,14 +43,20 @@ ASKED: dict[str, tuple[Any, ...]] = {
     "env.VLLM_LOGGING_LEVEL": ("DEBUG", {"exists": True}),
     "labels.team": ("search", "s*"),
     "packages.arctic-inference": ({"exists": True}, ">=0.4"),
+    "packages.Arctic_Inference": ({"exists": True}, "<0.4"),
+    "env.A.B": ("1", {"exists": False}),
+    "labels.a.b": ("x", "*", {"ne": "x"}),
+    "speculative_config.draft_model_config": ({"exists": True}, {"exists": False}),
+    "speculative_config.uses_dynamic_speculative_decoding": (True, False),
+    "kv_transfer_config.kv_connector": ("LMCache*", {"exists": False}),
 }
 GIVEN: dict[str, tuple[Any, ...]] = {
     "architectures": (["LlamaForCausalLM"], ["LlamaModel", "Qwen3ForCausalLM"], ["Qwen3MoeForCausalLM"], []),
     "platform": ("cuda", "rocm", "cpu"),
     "vllm": ("0.22.0", "0.23.0", "0.23.0rc1", "0.24.0+cu129", "0.28.0"),
     "model_config.is_moe": (True, False),
-    "model_config.max_model_len": (1, 4096, 8192, 8192.0),
-    "parallel_config.tensor_parallel_size": (1, 2, 4),
+    "model_config.max_model_len": (1, 4096, 8192, 8192.0, 10**30, float("inf"), float("nan")),
+    "parallel_config.tensor_parallel_size": (1, 2, 4, 1.0, 2**60),
     "parallel_config.enable_dbo": (True, False),
     "parallel_config.ubatch_size": (0, 4),
     "speculative_config.method": ("eagle3", "mtp", "ngram"),
@@ -60,9 +67,31 @@ GIVEN: dict[str, tuple[Any, ...]] = {
     "labels.team": ("search", "ads"),
     "labels.rack": ("r1",),
     "packages.arctic_inference": ("0.4.1", "0.3"),
+    "packages.arctic-inference": ("0.5",),  # the same package once more: Python's own tools list both
+    "env.A.B": ("1",),
+    "labels.a.b": ("x", "y"),
+    "speculative_config.num_speculative_tokens_per_batch_size": (None, [], [[1, 2]]),
+    "kv_transfer_config.kv_connector": ("LMCacheConnectorV1", None),
 }
-WHOLE = ("model_config", "speculative_config", "env", "lora_config")
-HIDDEN = ("model_config", "model_config.is_moe", "speculative_config.method", "env", "vllm", "packages")
+WHOLE = ("model_config", "speculative_config", "env", "labels", "packages", "lora_config", "parallel_config")
+HIDDEN = (
+    *(
+        "model_config",
+        "model_config.is_moe",
+        "architectures",
+        "speculative_config.method",
+        "env",
+        "env.A.B",
+        "vllm",
+    ),
+    *(
+        "packages",
+        "packages.Arctic.Inference",
+        "labels.a.b",
+        "speculative_config",
+        "parallel_config.ubatch_size",
+    ),
+)
 
 
 @dataclass(frozen=True)
@@ -91,7 +120,7 @@ def some_rules(chance: random.Random, count: int) -> list[Numbered]:
 def some_facts(chance: random.Random, paths: list[str]) -> dict[str, Any]:
     document: dict[str, Any] = {}
     for path in paths:
-        *objects, last = ("model_config.architectures" if path == "architectures" else path).split(".")
+        *objects, last = steps_to(expand(path))
         node = document
         for step in objects:
             node = node.setdefault(step, {})
@@ -116,14 +145,36 @@ def test_matching_is_what_each_match_says(count: int, seed: int) -> None:
             document = some_facts(chance, paths)
             values = {rule.id: rule.match.value(Facts(document)) for rule in rules}
             found = selection.matching(document)
+            numbers = selection.holding(Facts(document))
             possible = {rule.id for rule in selection.candidates(Facts(document))}
             assert {i for i, value in values.items() if value is not False} <= possible, document
             told = None if found is None else [rule.id for rule in found]
+            assert told == (None if numbers is None else list(numbers)), document
             holds = [i for i, value in values.items() if value]
             assert told == (None if None in values.values() else holds), document
             opened += told is None
             matched += len(told or ())
     assert count < 5 or (matched > 100 and opened > 0)
+
+
+@pytest.mark.parametrize(
+    "packages",
+    [
+        {"arctic-inference": "0.5", "Arctic_Inference": "0.3"},
+        {"Arctic_Inference": "0.3", "arctic-inference": "0.5"},
+        {"arctic.inference": "0.3", "ARCTIC-inference": "0.5"},
+    ],
+)
+def test_a_package_in_several_spellings_is_the_one_that_the_match_says(packages: dict[str, str]) -> None:
+    reader = MatchReader(Document.unmarked("policy", {}))
+    asked = [("arctic-inference", ">=0.4"), ("arctic-inference", "<0.4"), ("Arctic_Inference", "<0.4")]
+    for some in (asked, asked[:1], asked[1:2]):
+        rules = [Numbered(i, reader.read({f"packages.{n}": v}, ())) for i, (n, v) in enumerate(some)]
+        selection = Selection(rules)
+        alone = [{"packages": {"arctic-inference": version}} for version in ("0.3", "0.5")]
+        for document in [*alone * 5, {"packages": packages}, *alone]:
+            holds = [rule for rule in rules if rule.match.value(Facts(document))]
+            assert list(selection.matching(document) or ()) == holds
 
 
 def documents() -> list[dict[str, Any]]:

@@ -19,9 +19,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from policy.lint.finding import Finding, Span
+from policy.lint.finding import Finding
 from policy.lint.registry import Rule
-from policy.lint.subject import MOST_ASKED, Subject
+from policy.lint.subject import Subject
 
 __all__ = ["RULE", "check"]
 
@@ -40,6 +40,3 @@ def check(subject: Subject) -> Iterator[Finding]:
         span = known[0].span() if known else subject.files[0].span("rules", key=True)
         about = f" of {rules}" if rules else ""
         yield RULE.finding(span, f"the analysis{about} was cut ({cut.what}): {cut.why}")
-    if not subject.asks_engine:
-        message = f"what releases do anyway was not asked of more than {MOST_ASKED} rules"
-        yield RULE.finding(Span(subject.files[0].name), message, "`--select RE321,RE322` asks it")

@@ -22,8 +22,6 @@ rules:
     runner: v1
     enforce: require
 ```
-
-Of more than 500 rules this is asked only where it is selected: `--select RE3`.
 """
 
 from __future__ import annotations
@@ -41,7 +39,6 @@ RULE = Rule(
     "never-served",
     "error",
     "a rule requires a runner that releases of its range can never serve",
-    slow=True,
 )
 
 

@@ -19,8 +19,6 @@ rules:
     match: {model_config.runner_type: pooling, vllm: ">=0.28.dev0"}
     runner: v1
 ```
-
-Of more than 500 rules this is asked only where it is selected: `--select RE3`.
 """
 
 from __future__ import annotations
@@ -38,7 +36,6 @@ RULE = Rule(
     "redundant-rule",
     "warning",
     "a rule changes nothing: every release of its range decides so by itself",
-    slow=True,
 )
 
 
