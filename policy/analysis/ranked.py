@@ -19,6 +19,8 @@ __all__ = ["Ranked", "bits", "space_of"]
 
 # Of more sets of values on an axis, each part of it is asked and not each set.
 MANY_SETS = 32
+# Boxes whose neighbours are remembered.
+MOST_NEAR = 20_000
 
 
 def bits(mask: int) -> Iterator[int]:
@@ -93,6 +95,7 @@ class Ranked:
         self._apart: dict[tuple[int, int, bool], int] = {}
         self._lines: dict[int, tuple[list[int], list[int]]] = {}
         self._covers: dict[tuple[int, bool], tuple[int, list[int]]] = {}
+        self._near: dict[tuple[int, bool], tuple[Box, int]] = {}  # each box is asked about several times
         self.ties = Ties(self.space)
 
     def near(self, box: Box, *, lists: bool = True) -> int:
@@ -101,6 +104,9 @@ class Ranked:
         With `lists`, lists hold no more elements than `box` needs, which loses nothing for the question what lies
         outside of others: an element more only makes more of them match. (Not so where one asks for all elements.)
         """
+        known = self._near.get((id(box), lists))
+        if known is not None and known[0] is box:
+            return known[1]
         found = self.all_boxes
         for axis, mask in box.scalars.items():
             if axis in self._scalar:
@@ -109,6 +115,9 @@ class Ranked:
             for axis in self._some:
                 if axis not in self._wide:
                     found &= ~self._apart_from(axis, _needed(box, axis), some=True)
+        if len(self._near) >= MOST_NEAR:
+            self._near.clear()
+        self._near[id(box), lists] = (box, found)  # the box is kept, so that no other gets its id
         return found
 
     def _apart_from(self, axis: int, mask: int, *, some: bool) -> int:

@@ -115,7 +115,7 @@ class _Release:
 
     def _key(self, engine: EngineRelease, facts: Facts) -> tuple[Any, ...] | None:
         """Which matches hold, and what else the decision depends on; None where a fact that may matter is unknown."""
-        rules = self._resolver.policies.selection.holding(facts)
+        rules = self._resolver.policies.selection.matching(facts.document)
         held = self._engine.holding(facts)
         if rules is None or held is None:
             return None
@@ -127,7 +127,15 @@ class _Release:
         quoted = frozenset([(path, flat[path]) for path in flat.keys() & self._quoted])
         switched = self._switched(facts) if self._by_switch else None
         # The set of architectures is for one platform, whether or not a match asks for it.
-        return (rules, held, listed, facts.value("platform"), quoted, switched, *self._environment(facts))
+        return (
+            tuple([rule.id for rule in rules]),
+            held,
+            listed,
+            facts.value("platform"),
+            quoted,
+            switched,
+            *self._environment(facts),
+        )
 
     def _switched(self, facts: Facts) -> tuple[bool | None, ...]:
         """What holds once the switch has been set or taken away."""
