@@ -248,13 +248,22 @@ def _show_diff(before: Mapping[str, str], held: _Input) -> int:
                 source.name,
                 source.name,
             )
-            sys.stdout.writelines(
-                line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines
+            _write_document(
+                "".join(
+                    line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n"
+                    for line in lines
+                )
             )
     if held.unreadable:
         sys.stderr.write("".join(f"{diagnostic}\n" for diagnostic in sorted(set(held.unreadable))))
         return int(ExitCode.INVALID)
     return int(ExitCode.NO if changed else ExitCode.OK)
+
+
+def _write_document(text: str) -> None:
+    """What is UTF-8 whatever the terminal is, such as a policy: nothing of it is escaped."""
+    sys.stdout.flush()
+    sys.stdout.buffer.write(text.encode("utf-8", "surrogateescape"))
 
 
 def _report(
@@ -283,8 +292,10 @@ def _report(
     report = Report(found, lines, checked, __version__, taken, fixed)
     output = _rendered(report, format_)
     if stdin is not None:
-        sys.stdout.write(stdin)
+        _write_document(stdin)
         sys.stderr.write(output)
+    elif format_ == "junit":  # its first line says that it is UTF-8
+        _write_document(output)
     else:
         sys.stdout.write(output)
     with contextlib.suppress(OSError):  # `run` says it
