@@ -13,7 +13,7 @@ from typing import Any
 
 from policy.facts.fields import SWITCH
 
-__all__ = ["LAYERS", "Environment", "Override", "merge_layers", "same_variable", "shown"]
+__all__ = ["LAYERS", "Environment", "Override", "merge_layers", "same_variable", "shown", "shown_facts"]
 
 # Whole words of a name: TOKEN is a secret, TOKENS (as in MAX_NUM_BATCHED_TOKENS) and TOKENIZER are not.
 # Patterns are texts: compiling these takes longer than a start may, and few commands show a variable.
@@ -66,6 +66,14 @@ def shown(name: str, value: str) -> str:
     """The value as it may be shown: that of a variable that looks like a secret is hidden."""
     secret = re.search(_HIDDEN, name.replace("-", "_")) and name not in _HARMLESS
     return "****" if value and secret else re.sub(_CREDENTIALS_IN_URL, "****", value)
+
+
+def shown_facts(document: Mapping[str, Any]) -> dict[str, Any]:
+    """A facts document as it may be shown."""
+    env = document.get("env")
+    if not isinstance(env, Mapping):
+        return dict(document)
+    return {**document, "env": {name: shown(name, str(value)) for name, value in env.items()}}
 
 
 def same_variable(name: str, other: str) -> bool:

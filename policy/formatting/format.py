@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from policy.document.source import Source, parse
 from policy.formatting.order import ORDERED, key_order
-from policy.formatting.reorder import Edit, reorder
+from policy.formatting.reorder import Edit, line_end, reorder
 from policy.formatting.spans import comments, read_spans
 from policy.input_error import InputError
 
@@ -34,9 +34,9 @@ def format_text(source: Source) -> str:
 
 def _ended(source: Source, data: object) -> str:
     """The text with a line end, unless it ends in a block scalar, whose value would get one, too."""
-    if source.text.endswith("\n"):
+    if source.text.endswith(("\n", "\r")):
         return source.text
-    ended = source.text + "\n"
+    ended = source.text + line_end(source.text)
     return ended if parse(Source(source.name, ended)).data == data else source.text
 
 

@@ -11,10 +11,12 @@ from dataclasses import dataclass
 
 from policy.formatting.spans import Entry, Node
 
-__all__ = ["Edit", "reorder"]
+__all__ = ["Edit", "line_end", "reorder"]
 
 # What libyaml takes for the end of a line.
 _LINES = re.compile("[^\r\n\x85\u2028\u2029]*(?:\r\n|[\r\n\x85\u2028\u2029]|\\Z)")
+_END = re.compile("\r\n|[\r\n]")
+_ENDS = ("\n", "\r", "\x85", "\u2028", "\u2029")
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +41,12 @@ def reorder(text: str, mapping: Node, order: Sequence[str], *, is_root: bool = F
     if mapping.flow:
         return _flow(text, mapping, wanted)
     return _block(text, mapping, wanted, is_root=is_root)
+
+
+def line_end(text: str) -> str:
+    """How the first line of a text ends; `\\n` where there is but one line without an end."""
+    first = _END.search(text)
+    return first[0] if first else "\n"
 
 
 def _flow(text: str, mapping: Node, wanted: Sequence[Entry]) -> Edit | None:
@@ -87,7 +95,7 @@ def _block(text: str, mapping: Node, wanted: Sequence[Entry], *, is_root: bool) 
         head = slots[i] + lead + indent
         if i == 0 and not on_own_line:
             head = lead.lstrip() + indent if lead else ""
-        out.append(head + _ended(chunk.body))
+        out.append(head + _ended(chunk.body, text))
     return Edit(start, at, "".join(out))
 
 
@@ -146,5 +154,5 @@ def _line_end(text: str, at: int) -> int:
     return found.end() if found else len(text)
 
 
-def _ended(body: str) -> str:
-    return body if body[-1:] in ("\n", "\r", "\x85", "\u2028", "\u2029") else body + "\n"
+def _ended(body: str, text: str) -> str:
+    return body if body[-1:] in _ENDS else body + line_end(text)

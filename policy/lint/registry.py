@@ -51,7 +51,7 @@ class Rule(NamedTuple):
     severity: Severity
     summary: str
     stage: Stage = "stable"
-    since: str = "0.2.0"
+    since: str = "0.1.0"
     unread: bool = False
 
     @property

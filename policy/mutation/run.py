@@ -85,7 +85,10 @@ def mutate(asked: Sequence[Asked], findings: Findings | None = None) -> Mutation
 def _of_file(file: PolicyFile, cases: Sequence[Case], findings: Findings | None) -> Iterator[Mutant]:
     document = parse(Source(file.source, file.text))
     before = frozenset(findings(document)) if findings else frozenset()
+    dated = any(case.asked.question.test.today is not None for case in cases)
     for change in policy_changes(document.data):
+        if not dated and _moves_the_day(change):
+            continue  # no test has a day against which the rule could expire
         index = int(change.path[1]) if change.path[0] == "rules" else None
         old = None if index is None else file.rules[index]
         try:
@@ -98,6 +101,12 @@ def _of_file(file: PolicyFile, cases: Sequence[Case], findings: Findings | None)
         steps = change.path if old is None else change.path[2:]
         location = document.locate(change.path, key=True)
         yield Mutant(location, old.id if old else None, _dotted(steps), change.said, noticed)
+
+
+def _moves_the_day(change: Change) -> bool:
+    if change.path[2:] != ("expires",):
+        return False
+    return "expires" in change.value["rules"][change.path[1]]
 
 
 class _NoPolicy(Exception):  # noqa: N818  (not an error: a change that nobody could merge is none)

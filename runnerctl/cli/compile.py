@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from runnerctl import __version__
+from runnerctl.cli.completion import releases
 from runnerctl.cli.exits import ExitCode, UsageError
 from runnerctl.cli.output import write_output
 
@@ -15,7 +16,9 @@ def compile_(
     policy: Annotated[
         list[str] | None, typer.Option("--policy", "-p", help="A policy file or folder; repeatable.")
     ] = None,
-    vllm: Annotated[str | None, typer.Option(help="The vLLM release to compile for.")] = None,
+    vllm: Annotated[
+        str | None, typer.Option(help="The vLLM release to compile for.", autocompletion=releases)
+    ] = None,
     output: Annotated[
         str, typer.Option("--output", "-o", help="Where to write; `-` is standard output.")
     ] = "-",
@@ -39,8 +42,8 @@ def compile_(
     known = field("platform")
     if known is not None and platform not in known.enum:
         raise UsageError(f"--platform {platform}: one of {', '.join(known.enum)}")
-    releases = open_catalog(catalog)
-    engine = releases.find(vllm, assume)
+    known_releases = open_catalog(catalog)
+    engine = known_releases.find(vllm, assume)
     if not isinstance(engine, EngineRelease):
         typer.echo(
             f"vLLM {vllm} is not a release that the catalog knows; --assume RELEASE compiles as for it",
@@ -48,7 +51,7 @@ def compile_(
         )
         raise typer.Exit(ExitCode.UNDETERMINED)
     policies = read_policies(policy, no_policy=False)
-    names = releases.architecture_names(engine.release)
+    names = known_releases.architecture_names(engine.release)
     found = default_v2_architectures(policies, engine, vllm, platform, names)
     if found is not None and found.conflicts:
         typer.echo("\n".join(f"{conflict} [conflicting-rules]" for conflict in found.conflicts), err=True)

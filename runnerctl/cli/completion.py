@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-__all__ = ["releases", "schemas", "verb_in_progress"]
+__all__ = ["formats_of_lint", "lint_rules", "releases", "schemas", "verb_in_progress"]
 
 
 def verb_in_progress(environment: Mapping[str, str]) -> list[str]:
@@ -29,3 +29,18 @@ def releases(incomplete: str) -> list[str]:
     from policy.engine import Catalog
 
     return [release for release in reversed(Catalog().releases) if release.startswith(incomplete)]
+
+
+def formats_of_lint(incomplete: str) -> list[str]:
+    """The formats of lint that begin so."""
+    from runnerctl.cli.linting import FORMATS
+
+    return [name for name in FORMATS if name.startswith(incomplete)]
+
+
+def lint_rules(incomplete: str) -> list[str]:
+    """The codes of the rules of lint that begin so, or their names; codes where nothing was typed yet."""
+    from policy.lint.registry import rules
+
+    codes = [rule.code for rule in rules() if rule.code.startswith(incomplete)]
+    return codes or [rule.name for rule in rules() if rule.name.startswith(incomplete)]

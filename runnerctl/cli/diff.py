@@ -19,12 +19,13 @@ if TYPE_CHECKING:
 
 def diff(
     paths: Annotated[
-        list[str],
+        list[str] | None,
         typer.Argument(
-            metavar="OLD NEW",
-            help="Two policy files or folders; with --git, those to compare with the commit.",
+            metavar="[OLD NEW]",
+            help="Two policy files or folders; with --git, those to compare with the commit, or without any those of "
+            "the settings, or configs/.",
         ),
-    ],
+    ] = None,
     git: Annotated[
         str | None, typer.Option(metavar="REV", help="Compare the paths with what the commit REV has there.")
     ] = None,
@@ -39,7 +40,7 @@ def diff(
     from runnerctl.cli.diff_text import differences_json, differences_text
     from runnerctl.cli.inputs import open_catalog
 
-    old, new = _sides(paths, git)
+    old, new = _sides(paths or [], git)
     if not (old.files or new.files):
         raise UsageError("nothing to compare: no policy on either side")
     found = differences(old, new, open_catalog(catalog))
@@ -62,6 +63,10 @@ def _sides(paths: list[str], git: str | None) -> tuple[PolicySet, PolicySet]:
         return load_policies(paths[:1]), load_policies(paths[1:])
     from runnerctl.cli.git_files import policies_at
 
+    if not paths:
+        from runnerctl.cli.configured import policy_paths_here
+
+        paths = policy_paths_here(Path())
     before = policies_at(git, paths)
     there = [path for path in paths if Path(path).exists()]
     if not before.files or there:  # a path that neither side has is an error of the working tree's reader

@@ -8,6 +8,7 @@ from typing import Any
 
 from policy.analysis import Difference, Differences
 from policy.decision.decision import Decision
+from policy.environment import shown_facts
 
 __all__ = ["differences_json", "differences_text"]
 
@@ -33,7 +34,9 @@ def _lines(difference: Difference) -> Iterator[str]:
     yield f"  was    {_decision(difference.old)}"
     yield f"  now    {_decision(difference.new)}"
     assume = difference.witness.assume
-    yield f"  facts  {json.dumps(difference.witness.document)}" + (f"  (--assume {assume})" if assume else "")
+    yield f"  facts  {json.dumps(shown_facts(difference.witness.document))}" + (
+        f"  (--assume {assume})" if assume else ""
+    )
 
 
 def _rule(name: str | None) -> str:
@@ -52,6 +55,11 @@ def _decision(decision: Decision) -> str:
     return ", ".join(parts)
 
 
+def _witness(difference: Difference) -> dict[str, Any]:
+    witness = difference.witness
+    return witness._replace(document=shown_facts(witness.document)).as_json()
+
+
 def differences_json(found: Differences) -> dict[str, Any]:
     """The document of `schemas/diff.schema.json`."""
     return {
@@ -59,7 +67,7 @@ def differences_json(found: Differences) -> dict[str, Any]:
             {
                 "old_by": difference.old_by,
                 "new_by": difference.new_by,
-                **difference.witness.as_json(),
+                **_witness(difference),
                 "old": difference.old.shown().as_json(),
                 "new": difference.new.shown().as_json(),
             }

@@ -6,10 +6,15 @@ from typing import Annotated
 
 import typer
 
+from runnerctl.cli.completion import lint_rules
+
 
 def explain(
     rule: Annotated[
-        str, typer.Argument(metavar="[CODE]", help="A code or a name; without it, all of them.")
+        str,
+        typer.Argument(
+            metavar="[CODE]", help="A code or a name; without it, all of them.", autocompletion=lint_rules
+        ),
     ] = "",
 ) -> None:
     """Say what a rule of `lint` finds, why, and what would be right."""

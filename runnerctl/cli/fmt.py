@@ -43,17 +43,22 @@ def fmt(
     changes = _changes(_files(paths or policy_paths_here(Path())))
     for change in changes:
         if diff:
-            typer.echo(change.diff(), nl=False)
+            typer.echo(_utf_8(change.diff()), nl=False)
         elif check and change.differs:
             typer.echo(f"would be formatted: {change.target}")
     if check or diff:
         raise typer.Exit(ExitCode.NO if any(change.differs for change in changes) else ExitCode.OK)
     for change in changes:
         if change.target == STDIN:
-            typer.echo(change.text, nl=False)
+            typer.echo(_utf_8(change.text), nl=False)
         elif change.differs:
             write_output(change.text, change.target)
             typer.echo(f"formatted: {change.target}", err=True)
+
+
+def _utf_8(text: str) -> bytes:
+    """A policy is UTF-8 whatever the terminal is: nothing of it is escaped."""
+    return text.encode("utf-8", "surrogateescape")
 
 
 @dataclass(frozen=True, slots=True)

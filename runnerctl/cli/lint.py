@@ -6,6 +6,8 @@ from typing import Annotated
 
 import typer
 
+from runnerctl.cli.completion import formats_of_lint, lint_rules
+
 
 def lint(
     paths: Annotated[
@@ -17,15 +19,25 @@ def lint(
         ),
     ] = None,
     format_: Annotated[
-        str, typer.Option("--format", metavar="text|json|sarif|github|junit", help="How to say it.")
+        str,
+        typer.Option(
+            "--format",
+            metavar="text|json|sarif|github|junit",
+            help="How to say it.",
+            autocompletion=formats_of_lint,
+        ),
     ] = "text",
     select: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="RULE", help="Only these rules: codes, prefixes of codes, families, names; ALL."
+            metavar="RULE",
+            help="Only these rules: codes, prefixes of codes, families, names; ALL.",
+            autocompletion=lint_rules,
         ),
     ] = None,
-    ignore: Annotated[list[str] | None, typer.Option(metavar="RULE", help="Not these rules.")] = None,
+    ignore: Annotated[
+        list[str] | None, typer.Option(metavar="RULE", help="Not these rules.", autocompletion=lint_rules)
+    ] = None,
     fix: Annotated[
         bool, typer.Option("--fix", help="Mend what can be mended safely, and say the rest.")
     ] = False,

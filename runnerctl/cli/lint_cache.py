@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -58,7 +59,8 @@ class LintCache:
         """`question` is everything else that the answer depends on, in a form that JSON can write."""
         import hashlib
 
-        digest = hashlib.sha256(json.dumps(question).encode())
+        # Findings hold names as this process decoded them: the same bytes are another name in another locale.
+        digest = hashlib.sha256(json.dumps([question, sys.getfilesystemencoding()]).encode())
         for line in (*_tool(), *(_state(Path(catalog)) if catalog else ())):
             digest.update(line.encode("utf-8", "surrogateescape"))
         for name, content in files:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -19,6 +20,7 @@ from runnerctl.reporters.report import Report
 if TYPE_CHECKING:
     from policy.document.diagnostic import Diagnostic
     from policy.document.source import Source
+    from policy.lint.baseline import Baseline
     from policy.lint.registry import Selection
 
 __all__ = ["FORMATS", "run_lint"]
@@ -65,9 +67,7 @@ def run_lint(
         raise UsageError("--fix and --diff exclude each other")
     settings = lint_settings(Path.cwd())
     chosen = (_split(select) or list(settings.select), [*settings.ignore, *_split(ignore)])
-    known = (
-        frozenset() if write_baseline else _known(baseline or settings.baseline, given=baseline is not None)
-    )
+    known = None if write_baseline else _known(baseline or settings.baseline, given=baseline is not None)
     day = _day(today)
     if not paths:
         from runnerctl.cli.configured import policy_paths_here
@@ -147,17 +147,38 @@ def _day(text: str | None) -> date:
         raise UsageError(f"--today {text}: a day is written YYYY-MM-DD") from error
 
 
-def _known(name: str | None, *, given: bool) -> frozenset[str]:
+def _known(name: str | None, *, given: bool) -> Baseline | None:
     if name is None:
-        return frozenset()
+        return None
     from policy.lint.baseline import read_baseline
 
     try:
-        return read_baseline(name, Path(name).read_text("utf-8"))
+        return read_baseline(name, Path(name).read_text("utf-8"), _named_beside(name))
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         option = "--baseline " if given else "the baseline of the settings, "
         raise UsageError(f"{option}{name}: cannot be read: {reason.lower()}") from error
+
+
+def _named_beside(baseline: str) -> Callable[[str], str]:
+    """What a baseline calls a file: its path from the folder of the baseline, however it is spelled.
+
+    The folder of a file is taken as it is on the disk; the file itself may be a link that changes with every mount.
+    """
+    folder = os.path.dirname(os.path.realpath(baseline))  # noqa: PTH120
+
+    @functools.cache
+    def named(path: str) -> str:
+        if path.startswith("<"):  # standard input without a name
+            return path
+        parent, name = os.path.split(path)
+        try:
+            found = os.path.relpath(os.path.join(os.path.realpath(parent), name), folder)  # noqa: PTH118
+        except ValueError:  # another drive
+            found = path
+        return found.replace(os.sep, "/")
+
+    return named
 
 
 def _read(paths: Sequence[str], stdin_filename: str) -> _Input:
@@ -201,7 +222,7 @@ def _decoded(raw: Sequence[RawFile]) -> _Input:
 
 
 def _mended(
-    run: _Run, found: tuple[Finding, ...], held: _Input, known: frozenset[str]
+    run: _Run, found: tuple[Finding, ...], held: _Input, known: Baseline | None
 ) -> tuple[tuple[Finding, ...], _Input, int]:
     """Apply safe fixes until there is none left: what is found then, in which texts, and how many were applied."""
     from policy.document.source import Source
@@ -210,7 +231,7 @@ def _mended(
 
     fixed = 0
     for _ in range(MOST_ROUNDS):
-        wanted, _stale = without_known(found, held.lines, known) if known else (found, 0)
+        wanted, _stale = without_known(found, held.lines, known) if known is not None else (found, 0)
         done = apply_fixes(wanted, {source.name: source.text for source in held.sources})
         if not done.count:
             break
@@ -248,8 +269,11 @@ def _show_diff(before: Mapping[str, str], held: _Input) -> int:
                 source.name,
                 source.name,
             )
-            sys.stdout.writelines(
-                line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines
+            _write_document(
+                "".join(
+                    line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n"
+                    for line in lines
+                )
             )
     if held.unreadable:
         sys.stderr.write("".join(f"{diagnostic}\n" for diagnostic in sorted(set(held.unreadable))))
@@ -257,11 +281,17 @@ def _show_diff(before: Mapping[str, str], held: _Input) -> int:
     return int(ExitCode.NO if changed else ExitCode.OK)
 
 
+def _write_document(text: str) -> None:
+    """What is UTF-8 whatever the terminal is, such as a policy: nothing of it is escaped."""
+    sys.stdout.flush()
+    sys.stdout.buffer.write(text.encode("utf-8", "surrogateescape"))
+
+
 def _report(
     found: tuple[Finding, ...],
     lines: Mapping[str, Sequence[str]],
     checked: int,
-    known: frozenset[str],
+    known: Baseline | None,
     format_: str,
     write_baseline: str | None,
     fixed: int = 0,
@@ -274,7 +304,7 @@ def _report(
     if write_baseline is not None and not unread:
         return _write_baseline(write_baseline, found, lines)
     taken, stale = 0, 0
-    if known:
+    if known is not None:
         from policy.lint.baseline import without_known
 
         left, stale = without_known(found, lines, known)
@@ -283,8 +313,10 @@ def _report(
     report = Report(found, lines, checked, __version__, taken, fixed)
     output = _rendered(report, format_)
     if stdin is not None:
-        sys.stdout.write(stdin)
+        _write_document(stdin)
         sys.stderr.write(output)
+    elif format_ == "junit":  # its first line says that it is UTF-8
+        _write_document(output)
     else:
         sys.stdout.write(output)
     with contextlib.suppress(OSError):  # `run` says it
@@ -337,7 +369,7 @@ def _write_baseline(name: str, found: Sequence[Finding], lines: Mapping[str, Seq
     from policy.lint.baseline import baseline_text
 
     try:
-        write_atomically(Path(name), baseline_text(found, lines))
+        write_atomically(Path(name), baseline_text(found, lines, _named_beside(name)))
     except OSError as error:
         raise UsageError(f"{name}: cannot be written: {(error.strerror or str(error)).lower()}") from error
     sys.stderr.write(f"{name}: {len(found)} finding{'' if len(found) == 1 else 's'}\n")

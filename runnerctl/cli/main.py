@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import importlib
+import io
 import os
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, NoReturn, TextIO
 
 from policy.input_error import InputError
 from runnerctl.cli.exits import ExitCode
@@ -15,6 +18,9 @@ if TYPE_CHECKING:
     import typer
 
 __all__ = ["VERBS", "application", "run", "start"]
+
+# What the system says of a standard stream that takes nothing more.
+_NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
 # Verb, in the order of --help, and where it lives: a function, or a Typer group of further verbs.
 VERBS = {
@@ -77,13 +83,13 @@ def start() -> NoReturn:
     except SystemExit as leaving:
         if sys.argv[1:2] != ["lint"] or not isinstance(leaving.code, int):
             raise
-        sys.stderr.flush()
         os._exit(leaving.code)
 
 
 def run() -> NoReturn:
     """The whole program. Exits with the codes of `runnerctl.cli.exits`."""
     _open_missing_streams()
+    _escape_what_cannot_be_shown()
     out = sys.stdout
     try:
         code = _lint_at_once(sys.argv[1:])
@@ -93,26 +99,35 @@ def run() -> NoReturn:
     except SystemExit as leaving:
         code = leaving.code if isinstance(leaving.code, int) else int(ExitCode.OK)
     except InputError as error:
-        sys.stderr.write(f"{error}\n")
+        _say(str(error))
         code = int(ExitCode.INVALID)
     except KeyboardInterrupt:
         code = 130
     except BrokenPipeError:
         code = 141
+    except OSError as error:
+        if error.filename is not None or error.errno not in _NO_ROOM:
+            raise
+        code = _cannot_write(error)
     if (
         sys.stdout is not out
     ):  # Typer puts a wrapper there when the reader of a pipe has gone, and exits with 1
         code = 141
+    code = _flushed(sys.stdout, code)
+    sys.exit(_flushed(sys.stderr, code))
+
+
+def _flushed(stream: TextIO, code: int) -> int:
+    """Write what a stream still holds. The exit code: `code`, or that of a stream that takes nothing more."""
     try:
-        sys.stdout.flush()
-    except BrokenPipeError:
-        # The reader has gone: keep Python from complaining again while it shuts down.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        code = 141
+        stream.flush()
     except OSError as error:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        code = _say(error)
-    sys.exit(code)
+        # Keep Python from complaining again while it shuts down.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+        if isinstance(error, BrokenPipeError):
+            return 141
+        return code if stream is sys.stderr or code == int(ExitCode.INVALID) else _cannot_write(error)
+    return code
 
 
 def _lint_at_once(arguments: Sequence[str]) -> int | None:
@@ -141,6 +156,18 @@ def _open_missing_streams() -> None:
             setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: PTH123, SIM115
 
 
-def _say(error: OSError) -> int:
-    sys.stderr.write(f"cannot write: {(error.strerror or str(error)).lower()}\n")
+def _escape_what_cannot_be_shown() -> None:
+    """A terminal may know fewer letters than a policy: the others are written as Python would, `\\xfc`."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+
+
+def _cannot_write(error: OSError) -> int:
+    _say(f"cannot write: {(error.strerror or str(error)).lower()}")
     return int(ExitCode.INVALID)
+
+
+def _say(message: str) -> None:
+    with contextlib.suppress(OSError):  # then there is nobody to tell
+        sys.stderr.write(f"{message}\n")

@@ -26,7 +26,7 @@ def json_text(report: Report) -> str:
         },
         "findings": [_finding(finding) for finding in report.findings],
     }
-    return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+    return json.dumps(document, indent=2) + "\n"
 
 
 def _finding(finding: Finding) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import PurePath
 from typing import Any
 from urllib.parse import quote
@@ -102,4 +103,8 @@ def _replacement(edit: Edit) -> dict[str, Any]:
 
 
 def _uri(path: str) -> str:
-    return quote(PurePath(path).as_posix())
+    plain = PurePath(path).as_posix()
+    try:
+        return quote(os.fsencode(plain))  # the bytes of the name, which need not be UTF-8
+    except UnicodeEncodeError:  # a name that this locale cannot have, such as that of standard input
+        return quote(plain, errors="surrogatepass")

@@ -6,6 +6,7 @@ import unicodedata
 from collections.abc import Iterator
 
 from policy.lint.finding import Finding, Severity, Span
+from runnerctl.reporters.masked import without_secrets
 from runnerctl.reporters.report import Report
 
 __all__ = ["summary", "text"]
@@ -53,10 +54,10 @@ def _finding(report: Report, finding: Finding, paint: _Paint) -> Iterator[str]:
 
 
 def _excerpt(report: Report, span: Span, paint: _Paint, colour: str) -> Iterator[str]:
-    line = report.line(span.path, span.line)
-    if line is None:
+    text = report.line(span.path, span.line)
+    if text is None:
         return
-    start, end = span.column - 1, max(span.end_column - 1, span.column)
+    line, start, end = without_secrets(text, span.column - 1, max(span.end_column - 1, span.column))
     cut = max(0, start - _WIDEST // 2) if len(line) > _WIDEST else 0
     shown = line[cut : cut + _WIDEST]
     before, marked = shown[: start - cut], shown[start - cut : end - cut]

@@ -12,6 +12,7 @@ import pytest
 import typer.main
 
 from policy.document.schema import SCHEMAS
+from policy.lint.registry import rules
 from runnerctl.cli.main import VERBS, application
 
 RUNNERCTL = Path(sys.executable).parent / "runnerctl"
@@ -60,6 +61,13 @@ LINES = {
     "runnerctl schema policy": ["policy", "policy-test"],
     "runnerctl init --require ": ["v1", "v2", "engine"],
     "runnerctl init --release 0.23": ["0.23.0"],
+    "runnerctl lint --format ": ["text", "json", "sarif", "github", "junit"],
+    "runnerctl lint --select RE30": [rule.code for rule in rules() if rule.code.startswith("RE30")],
+    "runnerctl lint --ignore RE315": ["RE315"],
+    "runnerctl lint --select secret": ["secret-in-env"],
+    "runnerctl explain RE315": ["RE315"],
+    "runnerctl explain ": [rule.code for rule in rules()],
+    "runnerctl compile --vllm 0.23": ["0.23.0"],
     "runnerctl nonsense": [],
     "runnerctl --ver": ["--version"],
 }

@@ -188,3 +188,54 @@ def test_a_broken_policy_of_a_commit_is_named(cli: Cli, repository: Path) -> Non
     answer = cli("diff", "--git", "HEAD", "configs")
     assert answer.code == 2
     assert answer.err.startswith("HEAD:configs/fleet.yaml:")
+
+
+@pytest.mark.parametrize("format_", ["text", "json"])
+def test_an_example_holds_no_secret(cli: Cli, tmp_path: Path, format_: str) -> None:
+    rule = "  - {id: pin, match: {env.HF_TOKEN: hunter2-of-ours}, runner: v1}\n"
+    paths = [write(tmp_path / "old.yaml", rule), write(tmp_path / "new.yaml")]
+    answer = cli("diff", *map(str, paths), "--format", format_)
+    assert answer.code == 1
+    assert "****" in answer.out
+    assert "hunter2-of-ours" not in answer.out
+
+
+CONFIGURED = {
+    "configs/ of this folder": ("", ".", "configs/fleet.yaml"),
+    "those of the settings": ('policies = ["policies"]\n', ".", "policies/fleet.yaml"),
+    "those of the settings, from inside": ('policies = ["policies"]\n', "configs", "policies/fleet.yaml"),
+}
+
+
+@pytest.mark.parametrize("case", CONFIGURED)
+def test_without_a_path_it_is_the_policies_of_the_project(
+    cli: Cli, repository: Path, monkeypatch: pytest.MonkeyPatch, case: str
+) -> None:
+    settings, folder, changed = CONFIGURED[case]
+    (repository / "runnerctl.toml").write_text(settings, "utf-8")
+    (repository / "policies").mkdir()
+    write(repository / "policies" / "fleet.yaml")
+    monkeypatch.chdir(repository / folder)
+    assert cli("diff", "--git", "HEAD").out == "no difference\n"
+    write(repository / changed, "  - {id: new, match: {labels.a: b}, runner: v1}\n")
+    answer = cli("diff", "--git", "HEAD")
+    assert answer.code == 1
+    assert "-> `new`" in answer.out
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ([], "give two files or folders, OLD and NEW, or --git REV"),
+        (["one"], "give two files or folders, OLD and NEW, or --git REV"),
+        (["--git", "HEAD"], "nothing to check: no path is given"),
+    ],
+)
+def test_paths_that_are_not_given(
+    cli: Cli, repository: Path, monkeypatch: pytest.MonkeyPatch, words: list[str], said: str
+) -> None:
+    (repository / "empty").mkdir()
+    monkeypatch.chdir(repository / "empty")
+    answer = cli("diff", *words)
+    assert (answer.code, answer.out) == (2, "")
+    assert said in answer.err

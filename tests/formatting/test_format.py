@@ -75,6 +75,12 @@ CASES: dict[str, tuple[str, str | None]] = {
     "no value": ("rules:\n- match:\n  # about id\n  id: a\n", "rules:\n- # about id\n  id: a\n  match:\n"),
     "no line end": ("kind: x\napiVersion: y", "apiVersion: y\nkind: x\n"),
     "no line end after a block scalar": ("apiVersion: |\n  a", None),
+    "carriage returns, and none in the last line": ("kind: x\r\napiVersion: y", "apiVersion: y\r\nkind: x\r\n"),
+    "carriage returns alone": ("kind: x\rapiVersion: y", "apiVersion: y\rkind: x\r"),
+    "carriage returns of rules": (
+        "rules:\r\n  - runner: v1\r\n    id: a",
+        "rules:\r\n  - id: a\r\n    runner: v1\r\n",
+    ),
     "carriage returns": ("kind: x\r\napiVersion: y\r\n", "apiVersion: y\r\nkind: x\r\n"),
     "two documents' worth of dots": ("---\nkind: x\napiVersion: y\n...\n", "---\napiVersion: y\nkind: x\n...\n"),
     "anchors": ("rules:\n- {runner: v1, reason: &r x, id: a}\n- {reason: *r, id: b}\n", None),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import sys
@@ -91,6 +92,29 @@ def test_whatever_matters_is_looked_at_anew(cli: Callable[..., Any], ran: Path, 
     answer = cli("lint", *words)
     assert len(kept(ran)) == 2
     assert answer == cli("lint", *words, "--no-cache")
+
+
+@pytest.mark.parametrize("format_", ["text", "json", "sarif", "github", "junit"])
+def test_another_locale_decodes_names_anew(ran: Path, format_: str) -> None:
+    """A name that is two bytes in one locale is a letter in another: neither run reads what the other kept."""
+    (ran / "p.yaml").rename(ran / "ü.yaml")
+    words = [Path(sys.executable).parent / "runnerctl", "lint", "ü.yaml", *DAY, "--format", format_]
+
+    def answer(locale: str) -> tuple[int, bytes]:
+        env = {**os.environ, "LC_ALL": locale, "PYTHONUTF8": "0"}
+        done = subprocess.run(words, env=env, capture_output=True, check=False)
+        assert b"Traceback" not in done.stderr
+        return done.returncode, done.stdout
+
+    locales = ["C", "C.UTF-8"]
+    alone = {}
+    for locale in locales:
+        alone[locale] = answer(locale)
+        shutil.rmtree(ran / ".cache")
+    for locale in [*locales, *locales]:
+        assert answer(locale) == alone[locale]
+    if format_ == "sarif":
+        assert all(b'"%C3%BC.yaml"' in out for _, out in alone.values())
 
 
 def test_the_catalog_counts_by_what_is_in_it(cli: Callable[..., Any], ran: Path) -> None:

@@ -355,3 +355,14 @@ def test_what_may_be_in_a_file_that_cannot_be_read(cli: Callable[..., Any], here
     """A rule may be tested there, and a test may be about a rule there."""
     write(here, {"p.yaml": policy(UNTESTED), "q.yaml": "a: ["})
     assert codes(cli("lint", ".").out) == ["RD105"]
+
+
+@pytest.mark.parametrize("format_", ["text", "json", "sarif", "github", "junit"])
+def test_the_example_of_a_conflict_holds_no_secret(cli: Callable[..., Any], here: Path, format_: str) -> None:
+    one = "  - {id: ID, match: {env.HF_TOKEN: hunter2-of-ours}, runner: RUNNER, enforce: require}\n"
+    rules = one.replace("ID", "a").replace("RUNNER", "v1") + one.replace("ID", "b").replace("RUNNER", "v2")
+    (here / "p.yaml").write_text(HEAD.replace("NAME", "p") + f"rules:\n{rules}")
+    answer = cli("lint", "p.yaml", "--format", format_)
+    assert "for example" in answer.out
+    assert "****" in answer.out
+    assert "hunter2-of-ours" not in answer.out

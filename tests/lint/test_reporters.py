@@ -192,3 +192,39 @@ def test_any_text_can_be_reported(found: list[Finding], lines: list[str]) -> Non
     assert [f["message"] for f in json.loads(json_text(report))["findings"]] == [f.message for f in found]
     assert "\x1b" not in text(report, colour=False)
     assert len(json.loads(sarif(report))["runs"][0]["results"]) == len(found)
+
+
+SECRET = "hunter2-of-ours"
+# A line, what is marked in it, and both as they are shown.
+SECRETS: dict[str, tuple[str, str, str, str]] = {
+    "in a flow mapping": (
+        f"env: {{HF_TOKEN: {SECRET}, A: b}}", SECRET, "env: {HF_TOKEN: ****, A: b}", "****"
+    ),
+    "without blanks": (f'env: {{"HF_TOKEN":"{SECRET}"}}', f'"{SECRET}"', 'env: {"HF_TOKEN":****}', "****"),
+    "in a block": (f"  HF_TOKEN: {SECRET}, too", "HF_TOKEN", "  HF_TOKEN: ****", "HF_TOKEN"),
+    "in quotes": (f"  API_KEY: '{SECRET}''s' # x", "# x", "  API_KEY: **** # x", "# x"),
+    "with a tag": (f"  API_KEY: !!str {SECRET}", SECRET, "  API_KEY: ****", "****"),
+    "without an end": (f'  API_KEY: "{SECRET}', f'"{SECRET}', "  API_KEY: ****", "****"),
+    "two of them": (
+        f"e: {{A_TOKEN: {SECRET}, B_TOKEN: {SECRET}}} # end", "# end", "e: {A_TOKEN: ****, B_TOKEN: ****} # end", "# end"
+    ),
+    "in a condition": (f"match: {{env.HF_TOKEN: {SECRET}, x: y}}", "x: y", "match: {env.HF_TOKEN: ****, x: y}", "x: y"),
+    "in an address": (f"  PROXY: http://me:{SECRET}@host", "PROXY", "  PROXY: ****", "PROXY"),
+    "none": ("  tokenizer: auto # of MAX_TOKENS: 3", "auto", "  tokenizer: auto # of MAX_TOKENS: 3", "auto"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", SECRETS)
+def test_no_output_holds_a_secret(case: str) -> None:
+    line, marked, shown, shown_marked = SECRETS[case]
+    column = line.index(marked) + 1
+    found = (
+        finding("RE315", Span("p.yaml", 1, column, column + len(marked)), "the value looks like a secret"),
+    )
+    report = Report(found, {"p.yaml": [line]}, 1, "1.2.3")
+    outputs = [text(report, colour=False), sarif(report), json_text(report), github(report), junit(report)]
+    assert not any(SECRET in output for output in outputs)
+    _, excerpt, carets, *_ = outputs[0].splitlines()
+    assert excerpt == f"  1 | {shown}"
+    at = carets.index("^")
+    assert excerpt[at : at + carets.count("^")] == shown_marked

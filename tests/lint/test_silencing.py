@@ -143,6 +143,64 @@ def test_a_baseline_of_the_settings(cli: Callable[..., Any], here: Path) -> None
     assert cli("lint", *SELECT).code == 0
 
 
+SPELLINGS: dict[str, tuple[str, list[str]]] = {
+    "the same": (".", ["configs"]),
+    "by dots": (".", ["./configs/../configs"]),
+    "a slash at the end": (".", ["configs/"]),
+    "the whole path": (".", ["HERE/configs"]),
+    "each file": (".", ["configs/q.yaml", "./configs/p.yaml"]),
+    "from inside": ("configs", ["."]),
+    "a link to the folder": (".", ["link"]),
+    "what the settings say, from inside": ("configs", []),
+}
+
+
+@pytest.mark.parametrize("written_as", ["configs", "HERE/configs"])
+@pytest.mark.parametrize("spelling", SPELLINGS)
+def test_a_baseline_knows_a_file_however_it_is_spelled(
+    cli: Callable[..., Any], here: Path, monkeypatch: pytest.MonkeyPatch, spelling: str, written_as: str
+) -> None:
+    (here / "configs").mkdir()
+    (here / "link").symlink_to("configs")
+    for name in ("p", "q"):  # the same ids twice: a message that is about two files
+        (here / "configs" / f"{name}.yaml").write_text(f"{HEAD}rules:\n{rule()}{rule('b')}")
+    (here / "runnerctl.toml").write_text('policies = ["configs"]\n[lint]\nbaseline = "ci/known.json"\n')
+    (here / "ci").mkdir()
+    written = cli("lint", written_as.replace("HERE", str(here)), "--write-baseline", "ci/known.json")
+    assert written.code == 0
+    paths = {f["path"] for f in json.loads((here / "ci" / "known.json").read_text())["findings"]}
+    assert paths == {"../configs/p.yaml", "../configs/q.yaml"}
+    folder, words = SPELLINGS[spelling]
+    monkeypatch.chdir(here / folder)
+    answer = cli("lint", *(word.replace("HERE", str(here)) for word in words))
+    assert (answer.code, answer.out) == (0, "")
+    assert "no longer occur" not in answer.err
+
+
+def test_a_baseline_of_the_first_version_holds_paths_as_spelled(cli: Callable[..., Any], here: Path) -> None:
+    (here / "configs").mkdir()
+    (here / "configs" / "p.yaml").write_text(f"{HEAD}rules:\n{rule()}")
+    marks = ["cd63d75627d34b396ee2", "9fd621ca7252e9861185"]
+    known = {
+        "apiVersion": "runnerctl/v1",
+        "kind": "LintBaseline",
+        "findings": [{"fingerprint": m} for m in marks],
+    }
+    (here / "known.json").write_text(json.dumps(known))
+    assert cli("lint", "configs", *SELECT, "--baseline", "known.json").code == 0
+    assert cli("lint", "./configs/../configs", *SELECT, "--baseline", "known.json").code == 1
+
+
+def test_a_baseline_of_a_version_to_come(cli: Callable[..., Any], here: Path) -> None:
+    (here / "p.yaml").write_text(f"{HEAD}rules: []\n")
+    (here / "known.json").write_text('{"kind": "LintBaseline", "version": 3, "findings": []}')
+    answer = cli("lint", "p.yaml", "--baseline", "known.json")
+    assert (answer.code, answer.err) == (
+        2,
+        "known.json: version 3 of a baseline; this runnerctl reads up to 2\n",
+    )
+
+
 @pytest.mark.parametrize(
     "text", ["", "[]", "{}", '{"kind": "RunnerPolicy"}', '{"kind": "LintBaseline"}', "[" * 9999]
 )

@@ -35,6 +35,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 
+from policy.environment import shown_facts
 from policy.lint.finding import Finding, Related
 from policy.lint.registry import Rule
 from policy.lint.subject import Subject
@@ -56,7 +57,7 @@ def check(subject: Subject) -> Iterator[Finding]:
         else:
             what = f"set `{conflict.variable}` differently for one deployment"
         assume = f" --assume {conflict.witness.assume}" if conflict.witness.assume else ""
-        shown = json.dumps(conflict.witness.document, ensure_ascii=False)
+        shown = json.dumps(shown_facts(conflict.witness.document), ensure_ascii=False)
         several = (
             f"only where {' and '.join(conflict.several)} hold several values; " if conflict.several else ""
         )
