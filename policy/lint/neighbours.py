@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Sequence
 
 from policy.lint.text import Condition, RuleText
 
-__all__ = ["Conditions"]
+__all__ = ["Conditions", "Nearby"]
 
 # `true` is not 1.
 Value = tuple[type, object]
@@ -27,7 +28,7 @@ class Conditions:
         return any(c.path == "vllm" for c in self._rule.conditions)
 
     @functools.cached_property
-    def _firm(self) -> dict[str, frozenset[Value]]:
+    def firm(self) -> dict[str, frozenset[Value]]:
         """The values of each fact that the whole match is under; empty where it holds for others, too."""
         found: dict[str, frozenset[Value]] = {}
         for condition in self._rule.conditions:
@@ -44,17 +45,12 @@ class Conditions:
             if c.path != "vllm"
         )
 
-    @functools.cached_property
-    def architectures(self) -> tuple[str, ...]:
-        """The plain architectures that every match is under; empty where there may be others."""
-        return tuple(str(value[1]) for value in self._firm.get("model_config.architectures", ()))
-
     def meets(self, other: Conditions) -> bool:
         """Whether one deployment could meet both but for its release."""
         return not any(
             mine and theirs and not mine & theirs
-            for path, mine in self._firm.items()
-            if (theirs := other._firm.get(path))
+            for path, mine in self.firm.items()
+            if (theirs := other.firm.get(path))
         )
 
     def alike(self, other: Conditions) -> bool:
@@ -65,6 +61,37 @@ class Conditions:
         """Whether all that is asked for here is asked for by the other in the same words."""
         mine = {(c.path, repr(c.value), c.negated, _is_firm(c)) for c in self._rule.conditions}
         return mine <= {(c.path, repr(c.value), c.negated, _is_firm(c)) for c in other._rule.conditions}
+
+
+class Nearby:
+    """Finds those of many rules that may meet another one, without comparing it with each of them."""
+
+    def __init__(self, many: Sequence[Conditions]) -> None:
+        self._many = many
+        self._with: dict[str, dict[Value, list[int]]] = {}
+        self._without: dict[str, list[int]] = {}
+        for i, conditions in enumerate(many):
+            for path, values in conditions.firm.items():
+                by_value = self._with.setdefault(path, {})
+                for value in values:
+                    by_value.setdefault(value, []).append(i)
+
+    def of(self, other: Conditions) -> Sequence[int]:
+        """The indices of all that may meet `other`, and of some that do not, in their order."""
+        found: Sequence[int] = range(len(self._many))
+        for path, values in other.firm.items():
+            if values:
+                by_value = self._with.get(path, {})
+                sharing = {i for value in values for i in by_value.get(value, ())}
+                if len(sharing) + len(self._others(path)) < len(found):
+                    found = sorted(sharing.union(self._others(path)))
+        return found
+
+    def _others(self, path: str) -> list[int]:
+        """Those of which the fact at a path may have any value."""
+        if path not in self._without:
+            self._without[path] = [i for i, c in enumerate(self._many) if not c.firm.get(path)]
+        return self._without[path]
 
 
 def _is_firm(condition: Condition) -> bool:

@@ -45,7 +45,7 @@ from packaging.version import Version
 
 from policy.lint.bounds import Bound, bounds, moved_to_dev
 from policy.lint.finding import Finding, Fix, Related, Span
-from policy.lint.neighbours import Conditions
+from policy.lint.neighbours import Conditions, Nearby
 from policy.lint.registry import Rule
 from policy.lint.subject import Subject
 from policy.lint.text import RuleText
@@ -100,15 +100,11 @@ def _gaps(
     at = 1 << line.piece(begin)
     inside = [rule for rule in ranged if rule.releases & hole]
     ends = [r for r in ranged if r.releases & below and not r.releases & hole and not _is_pinned(r.text)]
-    by_word: dict[str | None, list[_Ranged]] = {}
-    for end in ends:
-        for word in end.rest.architectures or (None,):
-            by_word.setdefault(word, []).append(end)
+    nearby = Nearby([end.rest for end in ends])
     for start in ranged:
         if not start.releases & at or start.releases & hole:
             continue
-        words = start.rest.architectures
-        near = [end for word in (*words, None) for end in by_word.get(word, ())] if words else ends
+        near = (ends[i] for i in nearby.of(start.rest))
         found = next((e for e in near if e.text is not start.text and e.rest.alike(start.rest)), None)
         if found is None:
             continue
