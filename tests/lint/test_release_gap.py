@@ -5,10 +5,19 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
+from datetime import date
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from policy.document.source import Source
+from policy.engine import Catalog
+from policy.lint.fixing import apply_fixes
+from policy.lint.lint import lint
+from policy.lint.registry import Selection
 
 HEAD = "apiVersion: runnerctl/v1\nkind: RunnerPolicy\nmetadata: {name: p, owner: team}\nrules:\n"
 
@@ -108,3 +117,50 @@ def test_what_is_no_plain_pair_is_said_and_left(cli: Callable[..., Any], first: 
     assert finding["message"].startswith(f"`{first}` of rule `a` and `>=0.25` here")
     assert finding["help"] == "let one of them have these, too: `>=0.25.dev0` begins with the first nightly"
     assert finding["fix"] is None
+
+
+RANGES = st.sampled_from(
+    [
+        '"<0.25"',
+        '">=0.25"',
+        '"~=0.24.0"',
+        '"==0.25.*"',
+        '">=0.25.dev0,<=0.25rc9"',
+        '">=0.25,<0.27"',
+        '">=0.27"',
+        '"!=0.25.0"',
+        '["<0.23", ">=0.24,<0.25"]',
+    ]
+)
+OTHERS = st.sampled_from(
+    ["architectures: A", "architectures: [A, B]", "platform: rocm", 'architectures: "A*"', "has_triton: true"]
+)
+WEIGHTS = st.sampled_from(["", ", enforce: require", ", priority: 3"])
+RULES = st.lists(
+    st.tuples(st.none() | RANGES, st.none() | OTHERS, st.sampled_from(["v1", "v2"]), WEIGHTS),
+    min_size=2,
+    max_size=4,
+)
+CATALOG = Catalog()
+
+
+@settings(max_examples=150, deadline=None)
+@given(RULES)
+def test_mending_makes_no_error(rules: list[tuple[str | None, str | None, str, str]]) -> None:
+    """Neither a conflict nor a rule that never decides: the later range grows by what nobody else has."""
+    text = HEAD
+    for i, (releases, other, runner, weight) in enumerate(rules):
+        match = ", ".join([*([f"vllm: {releases}"] if releases else []), *([other] if other else [])])
+        text += f"  - {{id: {'abcd'[i]}, match: {{{match}}}, runner: {runner}{weight}}}\n"
+    before, gaps = errors(text)
+    mended = apply_fixes(gaps, {"p.yaml": text})
+    after, _ = errors(mended.texts.get("p.yaml", text))
+    assert after <= before
+
+
+def errors(text: str) -> tuple[set[tuple[str, str]], list[Any]]:
+    """What is found by other rules, and by this one."""
+    selection = Selection(["RE305", "RM2", "RD"], [])
+    done = lint([Source("p.yaml", text)], CATALOG, date(2026, 12, 1), selection)
+    others = {(f.code, f.message) for f in done if f.code != "RE305"}
+    return others, [f for f in done if f.code == "RE305"]
