@@ -124,7 +124,8 @@ def _gap(before: RuleText, start: RuleText, text: str, *, sure: bool) -> Finding
         text = begin.text
         help_ = f"write `<{end.text}.dev0` there and `>={text}.dev0` here"
         edits = tuple(moved_to_dev(bound) for bound in (end, begin))
-        fix = Fix(f"move both ends to {text}.dev0", edits) if sure else None
+        mendable = sure and not any(map(_may_be_shared, (end, begin)))
+        fix = Fix(f"move both ends to {text}.dev0", edits) if mendable else None
     else:
         there, here = _range(before), _range(start)
         help_ = f"let one of them have these, too: `>={text}.dev0` begins with the first nightly"
@@ -136,6 +137,11 @@ def _gap(before: RuleText, start: RuleText, text: str, *, sure: bool) -> Finding
         related=[Related(there[0], f"rule `{before.id}` ends here")],
         fix=fix,
     )
+
+
+def _may_be_shared(bound: Bound) -> bool:
+    """Whether a range has an anchor, or is an alias: an edit of it would be one of other rules, too."""
+    return bound.rule.file.lines[bound.span.line - 1][bound.span.column - 1] in "&*"
 
 
 def _bound(rule: RuleText, operator: str, text: str) -> Bound | None:
