@@ -106,8 +106,8 @@ class Unserved(NamedTuple):
 class Undetermined(NamedTuple):
     """A rule that asks for facts which no release in its range has: nobody can read them from an engine there.
 
-    `paths` are the facts, `fields` the releases that have each of them (PEP 440). A document that does not make the
-    fact up leaves the match unknown, and so does the guard inside the engine.
+    `paths` are the facts, `fields` the releases that have each of them (PEP 440). For a document that does not make the
+    fact up, and for the guard inside the engine, the match is unknown, or does not hold where vLLM has a default.
     """
 
     rule: Rule

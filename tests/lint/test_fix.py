@@ -44,6 +44,18 @@ LEFT = {
         "  - {id: a, match: {platform: cuda, vllm: '<0.23'}, runner: v1}\n"
         "  - {id: b, match: {platform: rocm, vllm: '>=0.23'}, runner: v2}\n"
     ),
+    "a gap that a third rule has": (
+        "rules:\n"
+        "  - {id: a, match: {vllm: '>=0.23.dev0,<0.25'}, runner: v1, enforce: require}\n"
+        "  - {id: rc, match: {vllm: '>=0.25.dev0,<=0.25rc9'}, runner: v1}\n"
+        "  - {id: b, match: {vllm: '>=0.25'}, runner: v2}\n"
+    ),
+    "a range that another rule shares": (
+        "rules:\n"
+        "  - {id: a, match: {architectures: A, vllm: '<0.25'}, runner: v1}\n"
+        "  - {id: b, match: {architectures: A, vllm: &late '>=0.25'}, runner: v2}\n"
+        "  - {id: c, match: {architectures: B, vllm: *late}, runner: v2}\n"
+    ),
     "an architecture with a near name": "rules:\n  - {id: a, match: {architectures: LamaForCausalLM}, runner: v1}\n",
 }
 RULES = ["--select", "RD123,RE305,RH412"]

@@ -1,7 +1,8 @@
 """A rule asks for a fact that no release of its range has.
 
-Nobody can read it from an engine there, so the match is unknown for every deployment, and decisions that hang on it come
-out as `undetermined`.
+Nobody can read it from an engine there. Where vLLM assumes nothing of it, the match is unknown for every deployment, and
+decisions that hang on it come out as `undetermined`. Where vLLM has a default (a config object that is off, a number), the
+match holds for no deployment: the rule asks for another value than that.
 
 Fails:
 
