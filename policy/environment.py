@@ -6,23 +6,14 @@ The first `force_v1_runner` (vLLM PR 43458) built `{"VLLM_USE_V2_MODEL_RUNNER": 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from policy.facts.fields import SWITCH
+from policy.secret import shown, shown_facts
 
 __all__ = ["LAYERS", "Environment", "Override", "merge_layers", "same_variable", "shown", "shown_facts"]
-
-# Whole words of a name: TOKEN is a secret, TOKENS (as in MAX_NUM_BATCHED_TOKENS) and TOKENIZER are not.
-# Patterns are texts: compiling these takes longer than a start may, and few commands show a variable.
-_HIDDEN = (
-    r"(?i)(?:^|_)(?:TOKEN|SECRETS?|PASS|PASSWD|PASSWORD|PASSPHRASE|PGPASS|PWD|AUTH|AUTHORIZATION|CREDENTIALS?|COOKIE|DSN"
-    r"|WEBHOOK|API_?KEYS?|(?:ACCESS|PRIVATE|ENCRYPTION|SIGNING)_?KEY|KEY$|DATABASE_URL)(?:_|$)"
-)
-_HARMLESS = ("PWD", "OLDPWD")
-_CREDENTIALS_IN_URL = r"(?<=://)[^/@\s]+:[^/@\s]+(?=@)"
 
 # Each layer over the one before.
 LAYERS = ("policy env", "process environment", "--env-file", "--env", "rule env", "forced switch")
@@ -60,20 +51,6 @@ class Environment:
     variables: Mapping[str, str]
     sources: Mapping[str, str]
     overrides: tuple[Override, ...] = field(default=())
-
-
-def shown(name: str, value: str) -> str:
-    """The value as it may be shown: that of a variable that looks like a secret is hidden."""
-    secret = re.search(_HIDDEN, name.replace("-", "_")) and name not in _HARMLESS
-    return "****" if value and secret else re.sub(_CREDENTIALS_IN_URL, "****", value)
-
-
-def shown_facts(document: Mapping[str, Any]) -> dict[str, Any]:
-    """A facts document as it may be shown."""
-    env = document.get("env")
-    if not isinstance(env, Mapping):
-        return dict(document)
-    return {**document, "env": {name: shown(name, str(value)) for name, value in env.items()}}
 
 
 def same_variable(name: str, other: str) -> bool:

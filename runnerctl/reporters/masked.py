@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from policy.environment import shown
+from policy.secret import shown
 
 __all__ = ["without_secrets"]
 
