@@ -13,6 +13,7 @@ import jsonschema_rs
 
 from policy.document.diagnostic import Diagnostic, DocumentError, nearest
 from policy.document.source import Document, plain_scalar
+from policy.secret import shown
 
 __all__ = ["API_VERSION", "SCHEMAS", "check", "load_schema", "mistakes", "raw_scalar", "schema_folder"]
 
@@ -173,6 +174,8 @@ def _wrong_type(
     help_ = ""
     if "string" in types and isinstance(value, (int, float)):
         help_ = f'quote it: "{raw_scalar(document, path)}"'
+        if shown(field, said) != said:
+            said, help_ = "`****`", "quote it"
     elif "array" in types and isinstance(value, str) and "string" not in types:
         help_ = f"a list is written `[{value}]`"
     elif value is None and "object" in types and field != "rules":

@@ -366,3 +366,11 @@ def test_the_example_of_a_conflict_holds_no_secret(cli: Callable[..., Any], here
     assert "for example" in answer.out
     assert "****" in answer.out
     assert "hunter2-of-ours" not in answer.out
+
+
+@pytest.mark.parametrize("format_", ["text", "json", "sarif", "github", "junit"])
+def test_a_secret_that_is_a_number_is_not_said(cli: Callable[..., Any], here: Path, format_: str) -> None:
+    (here / "p.yaml").write_text(policy("env: {HF_TOKEN: 12345678987}\nrules: []\n"))
+    answer = cli("lint", "p.yaml", "--format", format_)
+    assert "quote it" in answer.out
+    assert "12345678987" not in answer.out
