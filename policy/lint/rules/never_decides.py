@@ -1,9 +1,11 @@
 """A rule never decides, whatever the deployment.
 
 Either its match never holds, or wherever it holds rules that outrank it decide: one of them, or several together. The
-answer is exact, over every deployment that the rules can tell apart; nothing is sampled. Where a rule always meets one of
-its own weight that disagrees, it decides nothing either: the decision is an error. A rule that still sets variables for
-decisions of another one is a warning only.
+answer is exact, over every deployment that the rules can tell apart; nothing is sampled. A rule that still sets variables
+for decisions of another one is a warning only.
+
+Where a rule always meets one of its own weight that disagrees, the decision is an error, and it decides nothing either.
+That is said of the one whose id comes later; RM212 names both.
 
 Fails:
 
