@@ -12,6 +12,7 @@ from policy.analysis.space import Condition, Space
 from policy.analysis.ties import Ties
 from policy.analysis.unanalysable import Unanalysable
 from policy.facts.fields import SWITCH
+from policy.memory import remember
 from policy.rules.match import Exists, Leaf, Match, Not
 from policy.rules.policy_set import PolicySet, Rule
 
@@ -19,8 +20,6 @@ __all__ = ["Ranked", "bits", "space_of"]
 
 # Of more sets of values on an axis, each part of it is asked and not each set.
 MANY_SETS = 32
-# Boxes whose neighbours are remembered.
-MOST_NEAR = 20_000
 
 
 def bits(mask: int) -> Iterator[int]:
@@ -115,10 +114,8 @@ class Ranked:
             for axis in self._some:
                 if axis not in self._wide:
                     found &= ~self._apart_from(axis, _needed(box, axis), some=True)
-        if len(self._near) >= MOST_NEAR:
-            self._near.clear()
-        self._near[id(box), lists] = (box, found)  # the box is kept, so that no other gets its id
-        return found
+        # The box is kept with it, so that no other gets its id.
+        return remember(self._near, (id(box), lists), (box, found))[1]
 
     def _apart_from(self, axis: int, mask: int, *, some: bool) -> int:
         """The boxes whose set of values on an axis shares none with `mask`."""

@@ -14,14 +14,12 @@ from policy.engine.release import DERIVED, RUNNERS, EngineRelease
 from policy.environment import same_variable
 from policy.facts.facts import Facts
 from policy.facts.fields import SWITCH
+from policy.memory import remember
 from policy.rules.match import Match
 from policy.rules.policy_set import PolicySet
 from policy.rules.selection import Selection
 
 __all__ = ["Resolver"]
-
-# Decisions that one release remembers before it forgets them all: memory does not grow with the number of deployments.
-MOST_DECISIONS = 20_000
 
 
 class Resolver:
@@ -52,9 +50,7 @@ class Resolver:
         version = document.get("vllm")
         release = self._releases.get(version)
         if release is None:
-            if len(self._releases) >= MOST_DECISIONS:
-                self._releases.clear()
-            release = self._releases[version] = _Release(self, version)
+            release = remember(self._releases, version, _Release(self, version))
         return release.decide(document)
 
 
@@ -91,9 +87,7 @@ class _Release:
         seen = self._asked_for(self.engine, facts)
         decision = self._seen.get(seen)
         if decision is None:
-            if len(self._seen) >= MOST_DECISIONS:
-                self._seen.clear()
-            decision = self._seen[seen] = self._decide(self.engine, facts)
+            decision = remember(self._seen, seen, self._decide(self.engine, facts))
         return decision
 
     def _asked_for(self, engine: EngineRelease, facts: Facts) -> tuple[Any, ...]:
@@ -104,14 +98,10 @@ class _Release:
 
     def _decide(self, engine: EngineRelease, facts: Facts) -> Decision:
         key = self._key(engine, facts)
-        decision = None if key is None else self._decisions.get(key)
-        if decision is None:
-            decision = self._resolve(facts)
-            if len(self._decisions) >= MOST_DECISIONS:
-                self._decisions.clear()
-            if key is not None:
-                self._decisions[key] = decision
-        return decision
+        if key is None:
+            return self._resolve(facts)
+        decision = self._decisions.get(key)
+        return remember(self._decisions, key, self._resolve(facts)) if decision is None else decision
 
     def _key(self, engine: EngineRelease, facts: Facts) -> tuple[Any, ...] | None:
         """Which matches hold, and what else the decision depends on; None where a fact that may matter is unknown."""
@@ -150,9 +140,7 @@ class _Release:
     def _is_set(self, name: str) -> bool:
         found = self._matters.get(name)
         if found is None:
-            if len(self._matters) >= MOST_DECISIONS:
-                self._matters.clear()
-            found = self._matters[name] = name in self._variables or same_variable(name, SWITCH)
+            found = remember(self._matters, name, name in self._variables or same_variable(name, SWITCH))
         return found
 
     def _resolve(self, facts: Facts) -> Decision:

@@ -9,7 +9,7 @@ from typing import Any
 
 from policy.facts.facts import UNKNOWN, Facts
 from policy.facts.fields import field
-from policy.rules.masks import MOST_ENTRIES
+from policy.memory import remember
 from policy.rules.match import Equal, Leaf
 from policy.rules.rows import Row, Term
 from policy.rules.selection import Item
@@ -60,9 +60,7 @@ class Group:
         """The numbers of the rows that the fact, of which `value` is the hashable form, does not exclude."""
         kept = self._kept.get(value)
         if kept is None:
-            if len(self._kept) >= MOST_ENTRIES:
-                self._kept.clear()
-            kept = self._kept[value] = frozenset(self._find(facts.value(self.path)))
+            kept = remember(self._kept, value, frozenset(self._find(facts.value(self.path))))
         return kept
 
     def _find(self, fact: Any) -> Iterable[int]:

@@ -8,13 +8,12 @@ from typing import Any, Generic
 
 from policy.facts.facts import UNKNOWN, Facts
 from policy.facts.reader import FactReader
+from policy.memory import remember
 from policy.rules.rows import Row, Term
 from policy.rules.selection import Item
 
-__all__ = ["MOST_ENTRIES", "Bucket", "Candidates", "Table"]
+__all__ = ["Bucket", "Candidates", "Table"]
 
-# Entries of a table before it is forgotten: they are values that deployments gave.
-MOST_ENTRIES = 20_000
 # Rows are asked one by one so often before tables are made of them.
 FEW_TIMES = 3
 
@@ -28,10 +27,6 @@ class Candidates(Generic[Item]):
         self.items = tuple(items.values())
         self._numbers = tuple(items)
         self._asked = tuple((n, item.match) for n, item in items.items() if n not in settled)
-
-    @property
-    def all_settled(self) -> bool:
-        return not self._asked
 
     def holding(self, facts: Facts) -> tuple[int, ...] | None:
         """The numbers of those that hold; None where that is unknown of one."""
@@ -51,19 +46,21 @@ class Bucket(Generic[Item]):
         self._done = done
         self._reader = reader
         self._times = 0
-        self._everything = (1 << len(rows)) - 1
-        self._open = sum(1 << place for place, row in enumerate(rows) if not row.whole)
+        self.everything = (1 << len(rows)) - 1
+        # The rows that are not settled by single facts.
+        self.open = sum(1 << place for place, row in enumerate(rows) if not row.whole)
         self._rest: dict[tuple[str, ...], tuple[int, int]] = {}
         self._answers: dict[tuple[int, int], Candidates[Item]] = {}
 
     @functools.cached_property
-    def _tables(self) -> Mapping[str, Table]:
+    def tables(self) -> Mapping[str, Table]:
+        """By fact, from values to the rows that they do not exclude."""
         asked: dict[str, dict[int, tuple[Term, ...]]] = {}
         for place, row in enumerate(self._rows):
             for path, terms in row.asked().items():
                 if path not in self._done:
                     asked.setdefault(path, {})[1 << place] = terms
-        return {path: Table(path, self._everything, asked[path]) for path in sorted(asked)}
+        return {path: Table(path, self.everything, asked[path]) for path in sorted(asked)}
 
     @property
     def has_tables(self) -> bool:
@@ -97,7 +94,7 @@ class Bucket(Generic[Item]):
         given = tuple(flat)
         rest = self._rest.get(given)
         mask, open_ = self._not_given(given) if rest is None else rest
-        tables = self._tables
+        tables = self.tables
         for path, value in flat.items():
             table = tables.get(path)
             if table is not None:
@@ -107,48 +104,27 @@ class Bucket(Generic[Item]):
                     open_ |= table.asking
         return self.answer(mask, open_)
 
-    @property
-    def tables(self) -> Mapping[str, Table]:
-        """By fact, from values to the rows that they do not exclude."""
-        return self._tables
-
-    @property
-    def open(self) -> int:
-        """The rows that are not settled by single facts."""
-        return self._open
-
-    @property
-    def everything(self) -> int:
-        """All rows."""
-        return self._everything
-
     def _not_given(self, given: tuple[str, ...]) -> tuple[int, int]:
         """The items that the defaults of all facts but the given ones leave, and those that stay open."""
-        mask, open_ = self._everything, self._open
-        for path, table in self._tables.items():
+        mask, open_ = self.everything, self.open
+        for path, table in self.tables.items():
             if path not in given:
                 is_on = f"{path.partition('.')[0]}." in given
                 fact = (self._reader.opened if is_on else self._reader.defaults)[path]
                 mask &= table.find(fact)
                 if fact is UNKNOWN:
                     open_ |= table.asking
-        if len(self._rest) >= MOST_ENTRIES:
-            self._rest.clear()
-        self._rest[given] = (mask, open_)
-        return mask, open_
+        return remember(self._rest, given, (mask, open_))
 
     def answer(self, mask: int, open_: int) -> Candidates[Item]:
         """The items of the rows in `mask`; those in `open_` are not settled by single facts."""
         found = self._answers.get((mask, open_))
         if found is not None:
             return found
-        if len(self._answers) >= MOST_ENTRIES:
-            self._answers.clear()
         left = [(row, not open_ >> place & 1) for place, row in enumerate(self._rows) if mask >> place & 1]
         items = {row.number: row.item for row, _ in left}
         settled = {row.number for row, closed in left if closed}
-        found = self._answers[mask, open_] = Candidates(items, settled)
-        return found
+        return remember(self._answers, (mask, open_), Candidates(items, settled))
 
 
 class Table:
@@ -162,10 +138,7 @@ class Table:
         self.asking = sum(asked)
 
     def fill(self, value: Any, facts: Facts) -> int:
-        if len(self.kept) >= MOST_ENTRIES:
-            self.kept.clear()
-        self.kept[value] = mask = self.find(facts.value(self._path))
-        return mask
+        return remember(self.kept, value, self.find(facts.value(self._path)))
 
     def find(self, fact: Any) -> int:
         """The items that a fact does not exclude; one that is unknown excludes none."""

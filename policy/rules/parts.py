@@ -1,4 +1,4 @@
-"""Rules told apart by facts: by key facts first, then by masks; and documents of one shape, quicker still."""
+"""Rules told apart by facts: by key facts first, then by masks."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from typing import Any, Generic
 
 from policy.facts.facts import UNKNOWN, Facts
 from policy.facts.reader import FactReader, hashable
+from policy.memory import remember
 from policy.rules.groups import Group, key_facts
-from policy.rules.masks import MOST_ENTRIES, Bucket, Candidates
+from policy.rules.masks import Bucket, Candidates
 from policy.rules.rows import Row, rows_of
 from policy.rules.selection import Item
 
@@ -52,8 +53,6 @@ class Parts(Generic[Item]):
         return self.bucket_of(facts).candidates(facts.once(self.reader), facts)
 
     def _bucket(self, key: tuple[Any, ...], facts: Facts) -> Bucket[Item]:
-        if len(self._buckets) >= MOST_ENTRIES:
-            self._buckets.clear()
         left = self._all
         unknown: set[int] = set()
         for group, value in zip(self._groups, key, strict=True):
@@ -62,8 +61,7 @@ class Parts(Generic[Item]):
                 unknown |= group.asking
         rows = [self._rows[n]._replace(whole=False) if n in unknown else self._rows[n] for n in sorted(left)]
         done = {group.path for group in self._groups}
-        bucket = self._buckets[key] = Bucket(rows, done, self.reader)
-        return bucket
+        return remember(self._buckets, key, Bucket(rows, done, self.reader))
 
 
 def _paths(rows: Iterable[Row[Item]]) -> set[str]:

@@ -8,7 +8,8 @@ from typing import Any, Generic, NamedTuple
 
 from policy.facts.facts import ABSENT, UNKNOWN, Facts, derived_inputs
 from policy.facts.fields import NO_DEFAULT, OPEN_MAPPINGS, field
-from policy.rules.masks import MOST_ENTRIES, Bucket, Table
+from policy.memory import MOST_REMEMBERED, remember
+from policy.rules.masks import Bucket, Table
 from policy.rules.parts import Parts
 from policy.rules.selection import Item
 
@@ -49,7 +50,6 @@ class _Program(NamedTuple, Generic[Item]):
     top: tuple[_Step, ...]
     below: dict[int, tuple[_Fields, ...]]
     answers: dict[int, tuple[Item, ...]]
-    bucket: Bucket[Item]
 
 
 class Quick(Generic[Item]):
@@ -75,7 +75,7 @@ class Quick(Generic[Item]):
                     node = node[value[0] if value.__class__ is list and len(value) == 1 else value]
                 else:
                     node = node[document.get(head, default)]
-            mask, top, below, answers, _ = node[_PROGRAM]
+            mask, top, below, answers = node[_PROGRAM]
             if "unknown" in document:
                 return self._slowly(document)
             for name, default, kept, _ in top:
@@ -100,10 +100,11 @@ class Quick(Generic[Item]):
     def _learn(self, facts: Facts) -> None:
         """Makes ready what a document like this needs: its program, the entries of tables, the answer."""
         bucket = self._parts.bucket_of(facts)
-        values = [self._key(place, facts.document) for place in self._keys]
+        document = facts.document
+        values = [_key(place, document) for place in self._keys]
         if not bucket.has_tables or any(v is UNKNOWN or isinstance(v, (list, dict)) for v in values):
             return
-        if self._count >= MOST_ENTRIES:
+        if self._count >= MOST_REMEMBERED:
             self._programs.clear()
             self._count = 0
         node = self._programs
@@ -113,31 +114,32 @@ class Quick(Generic[Item]):
             self._count += 1
             node[_PROGRAM] = _program(bucket)
         program: _Program[Item] = node[_PROGRAM]
-        document, mask = facts.document, program.mask
+        mask = program.mask
         for name, default, _, table in program.top:
             mask &= _entry(table, document.get(name, default), facts)
         below = program.below.get(mask)
         if below is None:
-            if len(program.below) >= MOST_ENTRIES:
-                program.below.clear()
-            below = program.below[mask] = _below(bucket, mask)
+            below = remember(program.below, mask, _below(bucket, mask))
         for head, missing, fields in below:
-            given = document.get(head, missing)
             for name, default, _, table in fields:
-                mask &= _entry(table, (_OFF if given is None else given).get(name, default), facts)
-        if len(program.answers) >= MOST_ENTRIES:
-            program.answers.clear()
+                mask &= _entry(table, _looked_up(document, _Place(head, name, missing, default)), facts)
         asked = (path for path, table in bucket.tables.items() if table.asking & mask)
         if not mask & bucket.open and all(_is_quick(path) for path in asked):
-            program.answers[mask] = bucket.answer(mask, bucket.open).items
+            remember(program.answers, mask, bucket.answer(mask, bucket.open).items)
 
-    @staticmethod
-    def _key(place: _Place, document: Mapping[str, Any]) -> Any:
-        if not place.name:
-            return document.get(place.head, place.default)
-        fields = document.get(place.head, place.missing)
-        value = (_OFF if fields is None else fields).get(place.name, place.default)
-        return value[0] if isinstance(value, list) and len(value) == 1 else value
+
+def _looked_up(document: Mapping[str, Any], place: _Place) -> Any:
+    """What `matching` finds at a place, where it looks without a call."""
+    if not place.name:
+        return document.get(place.head, place.default)
+    fields = document.get(place.head, place.missing)
+    return (_OFF if fields is None else fields).get(place.name, place.default)
+
+
+def _key(place: _Place, document: Mapping[str, Any]) -> Any:
+    """A key fact as `matching` knows it: a list of one is its element."""
+    value = _looked_up(document, place)
+    return value[0] if place.name and isinstance(value, list) and len(value) == 1 else value
 
 
 def _program(bucket: Bucket[Item]) -> _Program[Item]:
@@ -146,7 +148,7 @@ def _program(bucket: Bucket[Item]) -> _Program[Item]:
         place = _place(path) if _is_quick(path) else None
         if place and not place.name:
             top.append((place.head, place.default, table.kept, table))
-    return _Program(bucket.everything, tuple(top), {}, {}, bucket)
+    return _Program(bucket.everything, tuple(top), {}, {})
 
 
 def _below(bucket: Bucket[Item], mask: int) -> tuple[_Fields, ...]:

@@ -11,14 +11,12 @@ from policy.decision import Decision, Failure
 from policy.decision.resolver import Resolver
 from policy.engine import Catalog
 from policy.input_error import InputError
+from policy.memory import remember
 from policy.rules.policy_set import PolicySet
 from runnerctl.cli.exits import ExitCode, UsageError, exit_code_of
 from runnerctl.cli.lines import Line, read_lines
 
 __all__ = ["run_batch"]
-
-# Texts of decisions that are kept, with the decisions that they are of.
-MOST_TEXTS = 20_000
 
 
 def run_batch(
@@ -65,9 +63,8 @@ class _Batch:
             return ExitCode.INVALID, _text(line.id, _tail(_bad(f"line {line.number}: {error}")))
         known = self._texts.get(id(decision))
         if known is None:
-            if len(self._texts) >= MOST_TEXTS:
-                self._texts.clear()
-            known = self._texts[id(decision)] = (decision, _tail(decision))
+            # The decision is kept with it, so that no other gets its id.
+            known = remember(self._texts, id(decision), (decision, _tail(decision)))
         return exit_code_of(decision.status), _text(line.id, known[1])
 
 
