@@ -19,7 +19,7 @@ from policy.document.diagnostic import DocumentError
 from policy.document.schema import API_VERSION, check
 from policy.document.source import Document
 from policy.engine.release import EngineRelease
-from policy.input_error import InputError
+from policy.input_error import InputError, reason_of
 from policy.rules.policy_set import PolicySet, Rule, rule_from_data
 from policy.rules.read_match import MatchReader
 
@@ -103,7 +103,7 @@ def load_artifact(path: str | os.PathLike[str]) -> CompiledPolicy:
     try:
         data = json.loads(Path(path).read_text("utf-8"))
     except OSError as error:
-        raise ArtifactError(f"{name}: cannot be read: {(error.strerror or str(error)).lower()}") from error
+        raise ArtifactError(f"{name}: cannot be read: {reason_of(error)}") from error
     except ValueError as error:
         raise ArtifactError(f"{name}: not a compiled policy: not JSON") from error
     if not isinstance(data, dict) or data.get("kind") != KIND or data.get("apiVersion") != API_VERSION:

@@ -17,6 +17,7 @@ from typing import Any
 import yaml
 
 from policy.document.diagnostic import Diagnostic, DocumentError, Location
+from policy.input_error import reason_of
 
 __all__ = [
     "MAX_BYTES",
@@ -163,7 +164,7 @@ def read_source(path: str | os.PathLike[str]) -> Source:
         with Path(path).open("rb") as file:
             raw = file.read(MAX_BYTES + 1)
     except OSError as error:
-        reason = (error.strerror or str(error)).lower()
+        reason = reason_of(error)
         raise _error(name, -1, "unreadable-file", f"cannot be read: {reason}") from error
     return Source(name, decode(name, raw))
 

@@ -14,6 +14,7 @@ from policy.document.schema import check
 from policy.document.source import Document, parse, read_source
 from policy.environment import same_variable
 from policy.facts.fields import SWITCH
+from policy.input_error import reason_of
 from policy.rules.files import policies_below
 from policy.rules.match import Match
 from policy.rules.read_match import MatchReader
@@ -152,7 +153,7 @@ def policy_paths(given: str | Path) -> list[Path]:
     try:
         found = policies_below(path)
     except OSError as error:
-        message = f"cannot be read: {(error.strerror or str(error)).lower()}"
+        message = f"cannot be read: {reason_of(error)}"
         raise DocumentError(
             [Diagnostic(Location(str(error.filename or given)), "unreadable-file", message)]
         ) from error

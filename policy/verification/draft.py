@@ -14,7 +14,7 @@ from pathlib import Path
 from policy.engine.differences import Difference
 from policy.engine.release import RUNNERS, EngineRelease, Runner
 from policy.engine.source.deciding import DecidingCode
-from policy.input_error import InputError
+from policy.input_error import InputError, reason_of
 from policy.verification.changes import Changes
 
 __all__ = ["draft", "write_draft"]
@@ -72,7 +72,7 @@ def write_draft(path: Path, text: str) -> None:
     except FileExistsError as error:
         raise InputError(f"{path}: is there already; a draft never overwrites") from error
     except OSError as error:
-        raise InputError(f"{path}: cannot be written: {(error.strerror or str(error)).lower()}") from error
+        raise InputError(f"{path}: cannot be written: {reason_of(error)}") from error
     finally:
         if beside is not None:
             Path(beside).unlink(missing_ok=True)

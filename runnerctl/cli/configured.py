@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from policy.input_error import reason_of
 from runnerctl.cli.exits import UsageError
 
 __all__ = ["DEFAULT_FOLDER", "Settings", "find_settings", "policy_paths_here"]
@@ -75,7 +76,7 @@ def _read(path: Path) -> dict[str, Any]:
     try:
         return tomllib.loads(path.read_text("utf-8-sig"))
     except OSError as error:
-        raise UsageError(f"{path}: cannot be read: {(error.strerror or str(error)).lower()}") from error
+        raise UsageError(f"{path}: cannot be read: {reason_of(error)}") from error
     except UnicodeDecodeError as error:
         raise UsageError(f"{path}: the file is not UTF-8") from error
     except tomllib.TOMLDecodeError as error:

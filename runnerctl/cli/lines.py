@@ -10,7 +10,7 @@ from typing import IO, Any
 
 from policy.document.source import Document
 from policy.facts.facts import facts_from_document
-from policy.input_error import InputError
+from policy.input_error import InputError, reason_of
 from runnerctl.cli.exits import UsageError
 
 __all__ = ["Line", "read_lines"]
@@ -42,7 +42,7 @@ def _open(name: str) -> IO[bytes]:
     try:
         return open(name, "rb")  # noqa: PTH123  (the caller closes it)
     except OSError as error:
-        raise UsageError(f"{name}: cannot be read: {(error.strerror or str(error)).lower()}") from error
+        raise UsageError(f"{name}: cannot be read: {reason_of(error)}") from error
 
 
 def _line(number: int, text: bytes) -> Line:

@@ -244,15 +244,11 @@ def _mended(
 
 def _write(before: Mapping[str, str], held: _Input) -> None:
     """Write the texts that changed, each beside its file first. Standard input goes to standard output."""
-    from policy.compiled.artifact import write_atomically
+    from runnerctl.cli.output import write_file
 
     for source in held.sources:
         if source.text != before[source.name] and source.name != held.stdin:
-            try:
-                write_atomically(Path(source.name), source.text)
-            except OSError as error:
-                reason = (error.strerror or str(error)).lower()
-                raise UsageError(f"{source.name}: cannot be written: {reason}") from error
+            write_file(source.text, source.name)
 
 
 def _show_diff(before: Mapping[str, str], held: _Input) -> int:
@@ -365,12 +361,9 @@ def _colour() -> bool:
 
 
 def _write_baseline(name: str, found: Sequence[Finding], lines: Mapping[str, Sequence[str]]) -> int:
-    from policy.compiled.artifact import write_atomically
     from policy.lint.baseline import baseline_text
+    from runnerctl.cli.output import write_file
 
-    try:
-        write_atomically(Path(name), baseline_text(found, lines, _named_beside(name)))
-    except OSError as error:
-        raise UsageError(f"{name}: cannot be written: {(error.strerror or str(error)).lower()}") from error
+    write_file(baseline_text(found, lines, _named_beside(name)), name)
     sys.stderr.write(f"{name}: {len(found)} finding{'' if len(found) == 1 else 's'}\n")
     return int(ExitCode.OK)

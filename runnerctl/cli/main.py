@@ -11,7 +11,7 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NoReturn, TextIO
 
-from policy.input_error import InputError
+from policy.input_error import InputError, reason_of
 from runnerctl.cli.exits import ExitCode
 
 if TYPE_CHECKING:
@@ -164,7 +164,7 @@ def _escape_what_cannot_be_shown() -> None:
 
 
 def _cannot_write(error: OSError) -> int:
-    _say(f"cannot write: {(error.strerror or str(error)).lower()}")
+    _say(f"cannot write: {reason_of(error)}")
     return int(ExitCode.INVALID)
 
 

@@ -4,24 +4,30 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import typer
-
+from policy.input_error import reason_of
 from runnerctl.cli.exits import UsageError
 
-__all__ = ["write_new", "write_output"]
+__all__ = ["write_file", "write_new", "write_output"]
 
 
 def write_output(text: str, output: str) -> None:
     """Write to the file `output`, beside it first, or to standard output for `-`. Raises `UsageError`."""
     if output == "-":
+        import typer  # a lint that writes a file does without
+
         typer.echo(text, nl=False)
-        return
+    else:
+        write_file(text, output)
+
+
+def write_file(text: str, name: str) -> None:
+    """Write to the file `name`, beside it first. Raises `UsageError`."""
     from policy.compiled.artifact import write_atomically
 
     try:
-        write_atomically(Path(output), text)
+        write_atomically(Path(name), text)
     except OSError as error:
-        raise UsageError(f"{output}: cannot be written: {(error.strerror or str(error)).lower()}") from error
+        raise UsageError(f"{name}: cannot be written: {reason_of(error)}") from error
 
 
 def write_new(text: str, path: Path) -> None:
@@ -39,4 +45,4 @@ def write_new(text: str, path: Path) -> None:
     except OSError as error:
         if isinstance(error, FileExistsError) and path.parent.is_dir():
             raise UsageError(f"{path}: it exists, and is left as it is") from error
-        raise UsageError(f"{path}: cannot be written: {(error.strerror or str(error)).lower()}") from error
+        raise UsageError(f"{path}: cannot be written: {reason_of(error)}") from error

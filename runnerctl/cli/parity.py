@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from policy.input_error import reason_of
 from runnerctl.cli.exits import ExitCode, UsageError
 from runnerctl.cli.formats import ReportFormat
 
@@ -102,13 +103,11 @@ def parity(
             typer.echo(str(failure), err=True)
             raise typer.Exit(ExitCode.DIFFERENT if failure.different else ExitCode.NO) from failure
         except OSError as error:
-            raise UsageError(
-                f"{output}: cannot be written: {(error.strerror or str(error)).lower()}"
-            ) from error
+            raise UsageError(f"{output}: cannot be written: {reason_of(error)}") from error
     try:
         notes = write_report(report, output, kinds, must_draw=plots is not None)
     except OSError as error:
-        raise UsageError(f"{output}: cannot be written: {(error.strerror or str(error)).lower()}") from error
+        raise UsageError(f"{output}: cannot be written: {reason_of(error)}") from error
     for note in notes:
         typer.echo(f"note: {note}", err=True)
     _print(report, output, format_)

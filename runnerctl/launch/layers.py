@@ -9,7 +9,7 @@ from pathlib import Path
 from dotenv.parser import parse_stream
 
 from policy.decision.resolve import Layers
-from policy.input_error import InputError
+from policy.input_error import InputError, reason_of
 from runnerctl.launch.command import EngineCommand
 
 __all__ = ["LayerError", "merged", "operator_layers"]
@@ -58,7 +58,7 @@ def _read_file(name: str) -> dict[str, str]:
         with Path(name).open(encoding="utf-8-sig") as stream:
             bindings = list(parse_stream(stream))
     except OSError as error:
-        raise LayerError(f"{name}: cannot be read: {(error.strerror or str(error)).lower()}") from error
+        raise LayerError(f"{name}: cannot be read: {reason_of(error)}") from error
     except UnicodeDecodeError as error:
         raise LayerError(f"{name}: the file is not UTF-8") from error
     variables: dict[str, str] = {}

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from policy.compiled.artifact import to_text, write_atomically
-from policy.input_error import InputError
+from policy.input_error import InputError, reason_of
 from runnerctl.attestation.record import record_files
 from runnerctl.launch.plan import Plan
 
@@ -69,7 +69,7 @@ def start(plan: Plan) -> NoReturn:
             text = json.dumps(plan.decision.shown().as_json(), indent=1) + "\n"
             write_atomically(plan.folder / "decision.json", text)
     except OSError as error:
-        reason = (error.strerror or str(error)).lower()
+        reason = reason_of(error)
         raise StartError(
             f"{plan.folder}: cannot be written: {reason}; name another with --attest DIR"
         ) from error
@@ -78,4 +78,4 @@ def start(plan: Plan) -> NoReturn:
     try:
         os.execve(program, plan.argv, dict(plan.environment))  # noqa: S606
     except OSError as error:
-        raise StartError(f"{program}: cannot be started: {(error.strerror or str(error)).lower()}") from error
+        raise StartError(f"{program}: cannot be started: {reason_of(error)}") from error

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from policy.input_error import InputError
+from policy.input_error import InputError, reason_of
 
 __all__ = ["PROMPTS", "Workload", "WorkloadError", "read_prompts"]
 
@@ -84,7 +84,7 @@ def read_prompts(name: str) -> tuple[str | tuple[int, ...], ...]:
     try:
         lines = Path(name).read_text("utf-8").splitlines()
     except OSError as error:
-        raise WorkloadError(f"{name}: cannot be read: {(error.strerror or str(error)).lower()}") from error
+        raise WorkloadError(f"{name}: cannot be read: {reason_of(error)}") from error
     except UnicodeDecodeError as error:
         raise WorkloadError(f"{name}: the file is not UTF-8") from error
     found = tuple(_prompt(line, f"{name}:{n}:1") for n, line in enumerate(lines, 1) if line.strip())

@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from pathlib import Path
 from typing import ClassVar
 
-from policy.input_error import InputError
+from policy.input_error import InputError, reason_of
 
 __all__ = ["Folder", "SourceError", "Tree", "Wheel", "open_tree"]
 
@@ -82,7 +82,7 @@ class Folder(Tree):
         try:
             return (self.root / path).read_bytes()
         except OSError as error:
-            raise SourceError(f"{self.name}: {path}: {(error.strerror or str(error)).lower()}") from error
+            raise SourceError(f"{self.name}: {path}: {reason_of(error)}") from error
 
     def _owner(self) -> tuple[str | None, str | None]:
         """The name and version of the distribution whose record lists the package; the shell `vllm` comes last."""
@@ -106,7 +106,7 @@ class Wheel(Tree):
         except zipfile.BadZipFile as error:
             raise SourceError(f"{file}: not a wheel, or cut short: {error}") from error
         except OSError as error:
-            raise SourceError(f"{file}: {(error.strerror or str(error)).lower()}") from error
+            raise SourceError(f"{file}: {reason_of(error)}") from error
         self._members = {info.filename: info for info in self._zip.infolist()}
         metadata = next((n for n in self._members if re.fullmatch(r"[^/]+\.dist-info/METADATA", n)), None)
         if metadata is None:
