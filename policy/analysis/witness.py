@@ -16,8 +16,8 @@ from policy.analysis.space import Space
 from policy.decision.decision import Decision
 from policy.decision.resolve import resolve
 from policy.decision.serving import Undecided
-from policy.facts.facts import ABSENT, Facts
-from policy.facts.fields import OPEN_MAPPINGS, field
+from policy.facts.facts import ABSENT, Facts, holder_of
+from policy.facts.fields import field
 from policy.rules.match import unknown_facts
 from policy.rules.policy_set import PolicySet
 
@@ -183,17 +183,9 @@ def _is_below_nothing(document: dict[str, Any], path: str) -> bool:
 
 
 def _set(document: dict[str, Any], path: str, value: Any) -> None:
-    head, _, rest = path.partition(".")
-    steps = [head, rest] if head in OPEN_MAPPINGS and rest else path.split(".")
-    node = document
-    for step in steps[:-1]:
-        below = node.get(step)
-        if not isinstance(below, dict):
-            below = node[step] = {}
-        node = below
-    if value == {} and isinstance(node.get(steps[-1]), dict):
-        return
-    node[steps[-1]] = value
+    node, last = holder_of(document, path)
+    if value != {} or not isinstance(node.get(last), dict):
+        node[last] = value
 
 
 def _known(document: dict[str, Any], policies: Sequence[PolicySet]) -> dict[str, Any]:

@@ -22,6 +22,7 @@ __all__ = [
     "check_unknown",
     "derived_inputs",
     "facts_from_document",
+    "holder_of",
     "merge_facts",
     "nest",
     "steps_to",
@@ -231,19 +232,24 @@ def nest(entries: Mapping[str, Any]) -> dict[str, Any]:
     """A nested facts document from entries whose keys may be dotted paths or short names."""
     document: dict[str, Any] = {}
     for key, value in entries.items():
-        steps = steps_to(expand(key))
-        node = document
-        for step in steps[:-1]:
-            below = node.get(step)
-            if not isinstance(below, dict):
-                below = node[step] = {}
-            node = below
-        last = steps[-1]
+        node, last = holder_of(document, expand(key))
         if isinstance(value, Mapping) and isinstance(node.get(last), dict):
             node[last] = merge_mappings(node[last], value)
         else:
             node[last] = copy.deepcopy(value) if isinstance(value, (dict, list)) else value
     return document
+
+
+def holder_of(document: dict[str, Any], path: str) -> tuple[dict[str, Any], str]:
+    """The mapping that holds the fact at a full path, and its name there. What is missing on the way is made."""
+    *above, last = steps_to(path)
+    node = document
+    for step in above:
+        below = node.get(step)
+        if not isinstance(below, dict):
+            below = node[step] = {}
+        node = below
+    return node, last
 
 
 def merge_facts(readings: Iterable[Reading]) -> tuple[dict[str, Any], dict[str, str]]:
