@@ -136,6 +136,10 @@ class Knowledge:
             return found
         return found & self._set(i for i, name in enumerate(self.names) if _may_hold(match, name))
 
+    def named(self, names: Iterable[str]) -> Releases:
+        """The set of releases with these names."""
+        return self._set(map(self.names.index, names))
+
     def said(self, releases: Releases) -> str:
         """A set of releases in words: `0.25.0 to 0.27.1 and 0.30.0`."""
         parts: list[str] = []

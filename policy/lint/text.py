@@ -85,6 +85,16 @@ class RuleText:
     def id(self) -> str:
         return str(self.data["id"])
 
+    @property
+    def requires(self) -> bool:
+        """Whether it is this runner or nothing."""
+        return bool(self.data.get("enforce") == "require")
+
+    @property
+    def pins_v1(self) -> bool:
+        """Whether it requires the runner that will go."""
+        return self.requires and bool(self.data["runner"] == "v1")
+
     @functools.cached_property
     def conditions(self) -> tuple[Condition, ...]:
         """Every condition of the match, wherever it is nested."""

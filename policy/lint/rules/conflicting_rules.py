@@ -35,10 +35,10 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 
-from policy.environment import shown_facts
 from policy.lint.finding import Finding, Related
 from policy.lint.registry import Rule
 from policy.lint.subject import Subject
+from policy.secret import shown_facts
 
 __all__ = ["RULE", "check"]
 

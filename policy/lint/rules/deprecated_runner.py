@@ -40,9 +40,7 @@ RULE = Rule("RH406", "deprecated-runner", "warning", "a rule requires V1 in rele
 def check(subject: Subject) -> Iterator[Finding]:
     known = subject.knowledge
     for rule in subject.rules:
-        if rule.data["runner"] != "v1" or rule.data.get("enforce") != "require":
-            continue
-        late = subject.reach(rule) & known.v1_deprecated
+        late = subject.reach(rule) & known.v1_deprecated if rule.pins_v1 else 0
         if late:
             since = known.names[(known.v1_deprecated & -known.v1_deprecated).bit_length() - 1]
             message = f"rule `{rule.id}` requires v1 in {known.said(late)}, and vLLM {since} deprecated v1"

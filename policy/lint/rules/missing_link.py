@@ -40,6 +40,6 @@ RULE = Rule("RH404", "missing-link", "warning", "a `require` has no link")
 
 def check(subject: Subject) -> Iterator[Finding]:
     for rule in subject.rules:
-        if rule.data.get("enforce") == "require" and not rule.data.get("links"):
+        if rule.requires and not rule.data.get("links"):
             message = f"rule `{rule.id}` requires {rule.data['runner']} and links to nothing"
             yield RULE.finding(rule.span(), message, "write `links: [https://...]`")

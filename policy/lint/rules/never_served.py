@@ -45,8 +45,9 @@ RULE = Rule(
 def check(subject: Subject) -> Iterator[Finding]:
     for found in subject.analysis.unserved:
         rule = subject.by_id[found.rule.id]
-        bits = sum(1 << subject.knowledge.names.index(name) for name in found.releases)
-        where = "no release of its range" if found.always else f"vLLM {subject.knowledge.said(bits)} never"
+        known = subject.knowledge
+        said = known.said(known.named(found.releases))
+        where = "no release of its range" if found.always else f"vLLM {said} never"
         serve = "can serve it" if found.always else "serves it"
         yield RULE.finding(
             rule.span("runner"),

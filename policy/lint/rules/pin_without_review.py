@@ -42,7 +42,6 @@ RULE = Rule(
 
 def check(subject: Subject) -> Iterator[Finding]:
     for rule in subject.rules:
-        pinned = rule.data["runner"] == "v1" and rule.data.get("enforce") == "require"
-        if pinned and "expires" not in rule.data:
+        if rule.pins_v1 and "expires" not in rule.data:
             message = f"rule `{rule.id}` pins v1 without a day of review"
             yield RULE.finding(rule.span(), message, "write `expires: YYYY-MM-DD`")

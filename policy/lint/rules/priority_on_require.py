@@ -43,7 +43,7 @@ RULE = Rule(
 
 def check(subject: Subject) -> Iterator[Finding]:
     for rule in subject.rules:
-        if rule.data.get("enforce") == "require" and rule.data.get("priority"):
+        if rule.requires and rule.data.get("priority"):
             message = f"the priority of rule `{rule.id}` means nothing: it is a `require`"
             yield RULE.finding(rule.span("priority", key=True), message, "remove it", fix=_removed(rule))
 

@@ -42,8 +42,8 @@ RULE = Rule(
 def check(subject: Subject) -> Iterator[Finding]:
     for found in subject.analysis.redundant:
         rule = subject.by_id[found.rule.id]
-        bits = sum(1 << subject.knowledge.names.index(name) for name in found.releases)
-        where = subject.knowledge.said(bits)
+        known = subject.knowledge
+        where = known.said(known.named(found.releases))
         if found.guards_switch:
             message = f"rule `{rule.id}` only guards against the switch: vLLM {where} does the same by itself"
             yield RULE.finding(rule.span(), message, severity="note")

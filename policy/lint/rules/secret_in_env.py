@@ -22,11 +22,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from policy.environment import shown
 from policy.lint.finding import Finding
 from policy.lint.registry import Rule
 from policy.lint.subject import Subject
 from policy.lint.variables import variables
+from policy.secret import shown
 
 __all__ = ["RULE", "check"]
 
