@@ -11,9 +11,9 @@ from policy.decision.decision import Decision
 from policy.decision.resolve import decide, resolve
 from policy.engine.catalog import Catalog, UnknownRelease
 from policy.engine.release import EngineRelease
-from policy.environment import shown
 from policy.facts.facts import Facts, facts_from_document
 from policy.rules.policy_set import PolicySet, PolicyTest
+from policy.secret import shown
 
 __all__ = ["Question", "Unmet", "ask", "decide_test", "unmet"]
 
@@ -54,8 +54,7 @@ def ask(catalog: Catalog, test: PolicyTest) -> Question:
     facts = Facts(facts_from_document(test.entry.below(["given"])))
     version = facts.document.get("vllm")
     engine = catalog.find(version, test.assume) if version else None
-    names = catalog.architecture_names(engine.release) if isinstance(engine, EngineRelease) else ()
-    return Question(test, facts, engine, names)
+    return Question(test, facts, engine, catalog.names_of(engine))
 
 
 def decide_test(policies: PolicySet, catalog: Catalog, test: PolicyTest) -> Decision:

@@ -66,13 +66,12 @@ class _Release:
         policies, catalog = resolver.policies, resolver.catalog
         engine = None if version is None else catalog.find(version, resolver.assume)
         self.engine: EngineRelease | UnknownRelease | None = engine
-        self.names: tuple[str, ...] = ()
+        self.names = catalog.names_of(engine) if policies.rules else ()
         self._variables = {*policies.env, *(name for rule in policies.rules for name in rule.env)}
         self._matters: dict[str, bool] = {}
         self._seen: dict[tuple[Any, ...], Decision] = {}
         self._decisions: dict[tuple[Any, ...], Decision] = {}
         if isinstance(engine, EngineRelease):
-            self.names = catalog.architecture_names(engine.release) if policies.rules else ()
             matches = [_Matched(part) for match in engine.matches() for part in _of_facts(match)]
             # The facts that words quote, and whether the objects that hold them are on.
             self._quoted = {q for path in engine.quoted for q in (path, f"{path.partition('.')[0]}.")}

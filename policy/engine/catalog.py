@@ -150,6 +150,10 @@ class Catalog:
         names = self.names(release)
         return tuple(names["architectures"]) if names else ()
 
+    def names_of(self, found: EngineRelease | UnknownRelease | None) -> tuple[str, ...]:
+        """The `architecture_names` of what `find` found; empty where it found no release."""
+        return self.architecture_names(found.release) if isinstance(found, EngineRelease) else ()
+
 
 def _location(folder: Path, release: str) -> Location:
     return Location(str(folder / "releases" / f"{release}.yaml"))

@@ -52,7 +52,6 @@ def resolve(
     catalog: Annotated[str | None, typer.Option(metavar="DIR", help="Another engine catalog.")] = None,
 ) -> None:
     """Decide which model runner a deployment gets."""
-    from policy.engine import EngineRelease as Known
     from runnerctl.cli.inputs import open_catalog, read_policies
 
     policies = read_policies(policy or [], no_policy=no_policy)
@@ -69,9 +68,7 @@ def resolve(
     question = _facts_of(command or [], facts, set_ or [], vllm, releases)
     version = question.document.get("vllm")
     engine = None if version is None else releases.find(version, assume)
-    names = (
-        releases.architecture_names(engine.release) if policies.rules and isinstance(engine, Known) else ()
-    )
+    names = releases.names_of(engine) if policies.rules else ()
     decision = _decide(policies, engine, question, names, strict_env=strict_env)
     _print(decision, policies, engine, question.facts, format_, explain=explain)
     raise typer.Exit(exit_code_of(decision.status))

@@ -67,7 +67,7 @@ def prepare(request: Request) -> Plan | Decision:
         online=True,
     )
     known = isinstance(engine, EngineRelease)
-    names = request.catalog.architecture_names(engine.release) if isinstance(engine, EngineRelease) else ()
+    names = request.catalog.names_of(engine)
     decision = decide(request.policies, engine, gathered, layers, names, strict_env=request.strict_env)
     may_start = decision.status == "ok" or (request.defer and known and decision.status == "undetermined")
     if not may_start or not isinstance(engine, EngineRelease):

@@ -56,8 +56,7 @@ def default_runner(
     known = catalog or _catalog()
     engine = known.find(release)
     question = deployment(architecture, release, switch=switch, catalog=known, **facts)
-    names = known.architecture_names(engine.release) if isinstance(engine, EngineRelease) else ()
-    return resolve(load_policies(list(policies)), engine, question, names=names)
+    return resolve(load_policies(list(policies)), engine, question, names=known.names_of(engine))
 
 
 def assert_default_runner(
