@@ -11,9 +11,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from policy.facts.fields import SWITCH
-from policy.secret import shown, shown_facts
+from policy.secret import shown
 
-__all__ = ["LAYERS", "Environment", "Override", "merge_layers", "same_variable", "shown", "shown_facts"]
+__all__ = ["LAYERS", "Environment", "Override", "merge_layers", "same_variable"]
 
 # Each layer over the one before.
 LAYERS = ("policy env", "process environment", "--env-file", "--env", "rule env", "forced switch")

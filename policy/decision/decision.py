@@ -7,7 +7,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from policy.engine.release import Runner
-from policy.environment import Override, shown
+from policy.environment import Override
+from policy.secret import shown
 
 __all__ = ["DecidedBy", "Decision", "Failure", "Layer", "Status"]
 

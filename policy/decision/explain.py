@@ -8,10 +8,10 @@ from typing import Any
 
 from policy.decision.serving import Undecided, derived_for, with_switch
 from policy.engine.release import EngineRelease
-from policy.environment import shown
 from policy.facts.facts import ABSENT, UNKNOWN, Facts
 from policy.rules.match import Leaf, Match, failing_term
 from policy.rules.policy_set import PolicySet
+from policy.secret import shown
 
 __all__ = ["LookedAt", "explain", "why"]
 

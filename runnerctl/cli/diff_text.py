@@ -8,7 +8,7 @@ from typing import Any
 
 from policy.analysis import Difference, Differences
 from policy.decision.decision import Decision
-from policy.environment import shown_facts
+from policy.secret import shown_facts
 
 __all__ = ["differences_json", "differences_text"]
 

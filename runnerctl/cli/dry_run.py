@@ -6,7 +6,7 @@ import json
 import shlex
 from collections.abc import Sequence
 
-from policy.environment import shown
+from policy.secret import shown
 from runnerctl.cli.formats import DryRunFormat
 from runnerctl.launch.plan import Plan
 

@@ -13,10 +13,11 @@ from policy.compiled.artifact import compile_policy
 from policy.decision import Decision, resolve
 from policy.decision.resolve import Layers
 from policy.engine import EngineRelease, UnknownRelease
-from policy.environment import LAYERS, Override, merge_layers, shown
+from policy.environment import LAYERS, Override, merge_layers
 from policy.facts.facts import Facts
 from policy.facts.fields import SWITCH
 from policy.rules.policy_set import PolicySet
+from policy.secret import shown
 from runnerctl import __version__
 from runnerctl.handover import (
     ATTESTATION_DIR,

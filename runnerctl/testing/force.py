@@ -14,9 +14,10 @@ from typing import Any
 
 from policy.decision.serving import SWITCH_VALUES
 from policy.engine.release import RUNNERS, Runner
-from policy.environment import Override, merge_layers, same_variable, shown
+from policy.environment import Override, merge_layers, same_variable
 from policy.facts.fields import SWITCH
 from policy.input_error import InputError
+from policy.secret import shown
 from runnerctl.handover import COMPILED_POLICY, VERDICT, Verdict
 
 __all__ = ["ForceError", "ForcedEnvironment", "as_runner", "force_runner", "forced_runner", "ray_runtime_env"]
