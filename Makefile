@@ -15,7 +15,7 @@ bench:  ## decisions beside other engines, a batch, start, analysis, lint: figur
 	.venv/bin/python -m benchmarks.decisions
 	.venv/bin/python benchmarks/batch.py
 	.venv/bin/python benchmarks/start.py
-	.venv/bin/python benchmarks/analysis.py
+	.venv/bin/python -m benchmarks.analysis
 	.venv/bin/python benchmarks/lint.py .venv/bin/check-jsonschema
 catalog-verify:  ## random deployments through the catalog and through vLLM's own functions; downloads wheels
 	PYTHONPATH=. .venv/bin/python tools/catalog_verify.py --samples 5000 --download $(RELEASES)

@@ -1,74 +1,37 @@
-"""How long the exact analysis takes, and how much memory: `python benchmarks/analysis.py [RULES...]`.
+"""How long the exact analysis takes, and how much memory: `python -m benchmarks.analysis [RULES...]`.
 
-The rules are those of a made-up fleet: exact, prefix and infix architectures, a range of releases, a platform and two
-of eight booleans. Each size runs in a process of its own, so that its peak memory is its own.
+The rules are those of `benchmarks.decisions`, each with a priority of its own, or all of equal weight. Each size runs in a process of its own, so that its peak memory is its own.
 """
 
 from __future__ import annotations
 
 import json
-import random
 import resource
 import subprocess
 import sys
 import time
-from typing import Any
 
+from benchmarks.decisions.engines import as_policy, versions_of
+from benchmarks.decisions.workload import make_rules
 from policy.analysis import analyse
 from policy.document import Source, parse
 from policy.engine import Catalog
 from policy.rules.policy_set import compose, read_policy
 
-PLATFORMS = ["cuda", "rocm", "tpu", "cpu"]
-FEATURES = [
-    "model_config.is_moe",
-    "model_config.is_quantized",
-    "model_config.is_hybrid",
-    "model_config.is_multimodal_model",
-    "parallel_config.enable_dbo",
-    "parallel_config.enable_expert_parallel",
-    "has_triton",
-    "host.wsl",
-]
-SUFFIXES = ["ForCausalLM", "ForConditionalGeneration", "MoeForCausalLM"]
-FAMILIES = [f"Fam{i:03d}" for i in range(100)]
-VERSIONS = [f"{a}.{b}.{c}" for a in (0, 1) for b in range(20) for c in range(3)]
-
-
-def rules(count: int, *, ranked: bool) -> list[dict[str, Any]]:
-    """`ranked`: each its own priority, as in a first-match policy; else all weigh the same."""
-    chance = random.Random(7)  # noqa: S311  (a workload, not a secret)
-    found = []
-    for i in range(count):
-        kind, family = chance.random(), chance.choice(FAMILIES)
-        if kind < 0.5:
-            architecture = family + chance.choice(SUFFIXES)
-        elif kind < 0.85:
-            architecture = f"{family}*"
-        else:
-            architecture = f"{family[:5]}*{chance.choice(SUFFIXES)}"
-        low, high = sorted(chance.sample(range(len(VERSIONS)), 2))
-        match = {
-            "architectures": architecture,
-            "vllm": f">={VERSIONS[low]},<{VERSIONS[high]}",
-            "platform": chance.choice(PLATFORMS),
-            **{path: chance.random() < 0.5 for path in chance.sample(FEATURES, 2)},
-        }
-        runner = "v2" if chance.random() < 0.7 else "v1"
-        rule = {"id": f"r{i:05d}", "match": match, "runner": runner, "enforce": "prefer"}
-        found.append({**rule, "priority": count - i if ranked else 0})
-    return found
-
 
 def measure(count: int, *, ranked: bool) -> None:
+    catalog = Catalog()
+    rules = [
+        {**rule, "enforce": "prefer", "priority": rule["priority"] if ranked else 0}
+        for rule in as_policy(make_rules(count), versions_of(catalog))
+    ]
     data = {
         "apiVersion": "runnerctl/v1",
         "kind": "RunnerPolicy",
         "metadata": {"name": "made-up"},
-        "rules": rules(count, ranked=ranked),
+        "rules": rules,
     }
     policies = compose([read_policy(parse(Source("made-up.yaml", json.dumps(data))))])
-    catalog = Catalog()
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     start = time.process_time()
     found = analyse(policies, catalog)
@@ -87,4 +50,4 @@ if __name__ == "__main__":
     else:
         for size in sys.argv[1:] or ["10", "100", "1000", "10000"]:
             for weight in ("ranked", "equal"):
-                subprocess.run([sys.executable, __file__, size, weight], check=True)
+                subprocess.run([sys.executable, "-m", "benchmarks.analysis", size, weight], check=True)

@@ -7,9 +7,12 @@
 from __future__ import annotations
 
 import json
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from benchmarks.decisions.workload import FLAGS, BenchRule
+
+if TYPE_CHECKING:
+    from policy.engine import Catalog
 
 # The eight booleans as facts of vLLM's own.
 FACTS = (
@@ -75,6 +78,30 @@ class Floor(Engine):
         return -1
 
 
+def versions_of(catalog: Catalog) -> list[str]:
+    """At least 120 versions in order, four for each release."""
+    return [f"{r}{post}" for r in catalog.releases for post in ("", ".post1", ".post2", ".post3")]
+
+
+def as_policy(rules: list[BenchRule], versions: list[str]) -> list[dict[str, Any]]:
+    """The rules of the workload as rules of a policy: the first has the highest priority."""
+    names = dict(zip(FLAGS, FACTS, strict=True))
+    return [
+        {
+            "id": str(rule.number),
+            "match": {
+                "architectures": rule.glob,
+                "vllm": f">={versions[rule.low]},<{versions[rule.high]}",
+                "platform": rule.platform,
+                **{names[flag]: value for flag, value in rule.flags},
+            },
+            "runner": rule.runner,
+            "priority": len(rules) - rule.number,
+        }
+        for rule in rules
+    ]
+
+
 class Ours(Engine):
     """Which rules match, by the selection that `resolve` uses. Loading is what is done once per policy set."""
 
@@ -82,10 +109,7 @@ class Ours(Engine):
         from policy.engine import Catalog  # noqa: PLC0415
 
         self.catalog = Catalog()
-        # 120 versions in order, four for each release.
-        self.versions = [
-            f"{r}{post}" for r in self.catalog.releases for post in ("", ".post1", ".post2", ".post3")
-        ]
+        self.versions = versions_of(self.catalog)
 
     def write(self, rules: list[BenchRule]) -> Any:
         from policy.document.source import Document  # noqa: PLC0415
@@ -93,22 +117,10 @@ class Ours(Engine):
         from policy.rules.read_match import MatchReader  # noqa: PLC0415
 
         reader = MatchReader(Document.unmarked("bench", {}))
-        names = dict(zip(FLAGS, FACTS, strict=True))
-        found = []
-        for rule in rules:
-            match = {
-                "architectures": rule.glob,
-                "vllm": f">={self.versions[rule.low]},<{self.versions[rule.high]}",
-                "platform": rule.platform,
-                **{names[flag]: value for flag, value in rule.flags},
-            }
-            data = {
-                "id": str(rule.number),
-                "match": match,
-                "runner": rule.runner,
-                "priority": len(rules) - rule.number,
-            }
-            found.append(rule_from_data(data, reader.read(match, ()), "bench", "bench.yaml:1:1"))
+        found = [
+            rule_from_data(data, reader.read(data["match"], ()), "bench", "bench.yaml:1:1")
+            for data in as_policy(rules, self.versions)
+        ]
         return PolicySet(rules=tuple(sorted(found, key=lambda rule: rule.rank)))
 
     def load(self, policy: Any) -> None:

@@ -14,9 +14,6 @@ __all__ = ["MOST_BOXES", "Box", "boxes_of", "joined"]
 # `any` within `all` multiplies: past this a match is left out, and that is said.
 MOST_BOXES = 512
 
-# Conditions by (axis, kind) where one mask says it all: `is` and `all`; `some` is a condition of its own each time.
-Key = tuple[int, str]
-
 
 class Box(NamedTuple):
     """`scalars`: axis and set of values. `somes`, `alls`: axis and the set that an element, or all, must be in."""
