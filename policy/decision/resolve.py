@@ -84,7 +84,7 @@ def decide(
         )
     if isinstance(engine, UnknownRelease):
         hint = f"; --assume {engine.nearest} decides as that release does" if engine.nearest else ""
-        message = f"vLLM {engine.version} is not a release that the catalog knows: {engine.reason}{hint}"
+        message = f"{engine}{hint}"
         return Decision(
             "undetermined",
             engine.version,

@@ -28,6 +28,9 @@ class UnknownRelease:
     reason: str
     nearest: str | None = None
 
+    def __str__(self) -> str:
+        return f"vLLM {self.version} is not a release that the catalog knows: {self.reason}"
+
 
 class Catalog:
     """The release files of one folder: `releases/<release>.yaml`, `names/<release>.json`."""

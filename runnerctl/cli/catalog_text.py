@@ -33,7 +33,7 @@ def described(catalog: Catalog, release: str) -> EngineRelease:
     found = catalog.find(release)
     if isinstance(found, EngineRelease):
         return found
-    typer.echo(f"vLLM {release} is not a release that the catalog knows: {found.reason}", err=True)
+    typer.echo(str(found), err=True)
     raise typer.Exit(ExitCode.UNDETERMINED)
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from runnerctl.cli.exits import ExitCode, UsageError
+from runnerctl.cli.exits import UsageError
 from runnerctl.cli.output import write_output
 
 if TYPE_CHECKING:
@@ -104,7 +104,7 @@ def _columns(catalog: Catalog, wanted: list[str]) -> list[Column]:
 def _releases(catalog: Catalog, wanted: list[str]) -> list[str]:
     from packaging.specifiers import InvalidSpecifier, SpecifierSet
 
-    from policy.engine import EngineRelease
+    from runnerctl.cli.catalog_text import described
 
     if not wanted:
         return list(catalog.releases)
@@ -120,11 +120,7 @@ def _releases(catalog: Catalog, wanted: list[str]) -> list[str]:
                 raise UsageError(f"--release {text}: no release of the catalog is in it")
             found.update(matching)
             continue
-        engine = catalog.find(text)
-        if not isinstance(engine, EngineRelease):
-            typer.echo(f"vLLM {text} is not a release that the catalog knows: {engine.reason}", err=True)
-            raise typer.Exit(ExitCode.UNDETERMINED)
-        found.add(engine.release)
+        found.add(described(catalog, text).release)
     return [r for r in catalog.releases if r in found]
 
 

@@ -37,7 +37,7 @@ def why_not(runner: Runner, workload: Workload, env: Mapping[str, str], catalog:
     release = installation.release
     engine = catalog.find(release)
     if not isinstance(engine, EngineRelease):
-        raise AskError(f"vLLM {release} is not a release that the catalog knows: {engine.reason}")
+        raise AskError(str(engine))
     arguments = (workload.model, *workload.engine_args)
     command = EngineCommand(("vllm", "serve", *arguments), arguments)
     gathered = gather(command, env, release, catalog, installation=installation, online=True)

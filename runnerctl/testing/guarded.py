@@ -59,7 +59,7 @@ def guarded_environment(
     known = catalog or Catalog()
     engine = known.find(release)
     if isinstance(engine, UnknownRelease):
-        raise ForceError(f"vLLM {release} is not a release that the catalog knows: {engine.reason}")
+        raise ForceError(str(engine))
     artifact = compile_policy(
         forcing_policy(runner),
         engine,
