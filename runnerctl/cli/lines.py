@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -47,7 +48,7 @@ def _open(name: str) -> IO[bytes]:
 
 def _line(number: int, text: bytes) -> Line:
     try:
-        entry = _DECODER.decode(text.decode())
+        entry = _DECODER.decode(text.decode("utf-8-sig" if number == 1 else "utf-8"))
     except (ValueError, RecursionError) as error:
         return Line(number, None, None, f"line {number}: not JSON: {str(error).lower()}")
     if not isinstance(entry, dict):
@@ -63,7 +64,24 @@ def _no_constant(name: str) -> None:
     raise ValueError(f"{name} is not JSON")
 
 
-_DECODER = json.JSONDecoder(parse_constant=_no_constant)  # `json.loads` would make one for each line
+def _finite(text: str) -> float:
+    value = float(text)
+    if math.isinf(value):
+        raise ValueError(f"{text} is larger than any number")
+    return value
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"the key `{twice}` stands twice")
+    return found
+
+
+# `json.loads` would make one for each line.
+_DECODER = json.JSONDecoder(parse_constant=_no_constant, parse_float=_finite, object_pairs_hook=_unique)
 
 
 def _facts(entry: dict[str, Any]) -> dict[str, Any]:

@@ -203,6 +203,29 @@ def test_batch_answers_every_line_in_order(cli: Cli) -> None:
     assert ids == ["a", {"deep": [1]}, None, 4, None, 7, 8, 9, 10, 11, 12, 13, 14, None]
 
 
+# A line that a facts file would be refused for, or that could not be answered in JSON.
+@pytest.mark.parametrize(
+    ("line", "part"),
+    [
+        ('{"id": 1, "vllm": "0.23.0", "facts": {"model_config": {"is_moe": true}, "model_config": {}}}', "`model_config` stands twice"),
+        ('{"id": 1, "id": 2, "vllm": "0.23.0"}', "`id` stands twice"),
+        ('{"id": 1e999, "vllm": "0.23.0"}', "1e999 is larger than any number"),
+        ('{"id": 1, "vllm": "0.23.0", "facts": {"cache_config": {"gpu_memory_utilization": 1e999}}}', "larger than any number"),
+    ],
+)  # fmt: skip
+def test_batch_refuses_what_a_facts_file_is_refused_for(cli: Cli, line: str, part: str) -> None:
+    answer = cli("resolve", "--no-policy", "--batch", "-", stdin=line.encode())
+    assert answer.code == 2
+    (found,) = [json.loads(text) for text in answer.out.splitlines()]
+    assert part in found["errors"][0]["message"]
+
+
+def test_batch_may_begin_with_a_byte_order_mark(cli: Cli) -> None:
+    line = '{"id": 1, "vllm": "0.23.0", "facts": {"architectures": ["LlamaForCausalLM"]}}'
+    answer = cli("resolve", "--no-policy", "--batch", "-", stdin=b"\xef\xbb\xbf" + line.encode())
+    assert (answer.code, json.loads(answer.out)["runner"]) == (0, "v2")
+
+
 @pytest.mark.parametrize(
     ("lines", "code"), [([0, 1], 0), ([0, 10], 1), ([0, 12], 3), ([12, 10], 1), ([0, 2, 10, 12], 2)]
 )
