@@ -20,17 +20,23 @@ import threading
 from collections.abc import Iterable
 from contextlib import ExitStack, suppress
 from multiprocessing import AuthenticationError
-from multiprocessing.connection import Client, Connection, Listener
+from multiprocessing.connection import Client, Connection, Listener, answer_challenge, deliver_challenge
 from typing import Any, Literal, Self
 
+from policy.input_error import InputError
 from runnerctl.testing.call import Call, report_on
 from runnerctl.testing.hooks import hooks_in_force
 
-__all__ = ["Gate", "GateTimeout"]
+__all__ = ["Gate", "GateError", "GateTimeout"]
 
 KIND = "gate"
 GO_ON = b"open"
 STEP = b"step"
+STAGES = ("any", "scheduled", "finished")
+
+
+class GateError(InputError):
+    """A gate that could never hold what it is meant to hold."""
 
 
 class GateTimeout(TimeoutError):  # noqa: N818  (as Python's own)
@@ -43,7 +49,7 @@ class Gate:
     `stage` narrows that to calls that schedule it (`scheduled`) or that tell of its end (`finished`). `skip` lets the
     first so many calls of each worker pass: `skip=1` holds a request that is prefilled in one call at its
     first decode. A worker that is held longer than `hold` seconds raises, so that no engine outlives its test.
-    `family` is the socket's; `AF_INET` is for workers on other hosts.
+    `family` is the socket's; `AF_INET` is for workers on other hosts. Raises `GateError`.
     """
 
     def __init__(
@@ -56,6 +62,14 @@ class Gate:
         family: Literal["AF_UNIX", "AF_INET"] = "AF_UNIX",
     ) -> None:
         self.requests = (requests,) if isinstance(requests, str) else tuple(requests)
+        if not self.requests or not all(self.requests):
+            raise GateError("the gate needs the id of at least one request, and an empty one is none")
+        if stage not in STAGES:
+            raise GateError(f"stage `{stage}`: one of {', '.join(STAGES)}")
+        if skip < 0:
+            raise GateError(f"skip {skip}: so many calls cannot pass")
+        if hold <= 0:
+            raise GateError(f"hold {hold:g}: a worker is held for some seconds")
         self._spec: dict[str, Any] = {
             "requests": list(self.requests),
             "stage": stage,
@@ -70,16 +84,21 @@ class Gate:
         self._gone = 0
         self._open = False
         self._closing = False
+        self._entered = False
 
     def __enter__(self) -> Self:
+        if self._entered:
+            raise GateError("a gate is used once: make another")
+        self._entered = True
         with ExitStack() as stack:
             folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="gate-"))
-            key = secrets.token_bytes(16)
             address = os.path.join(folder, "s") if self._family == "AF_UNIX" else ("", 0)  # noqa: PTH118
-            self._listener = stack.enter_context(Listener(address, self._family, backlog=16, authkey=key))
-            stack.callback(self._stop_listening, key)
+            self._key = secrets.token_bytes(16)
+            # Without a key here: a client that says nothing would keep accept() from all others.
+            self._listener = stack.enter_context(Listener(address, self._family, backlog=16))
+            stack.callback(self._stop_listening)
             threading.Thread(target=self._listen, name="gate", daemon=True).start()
-            self._spec |= {"address": self._address(), "key": key.hex()}
+            self._spec |= {"address": self._address(), "key": self._key.hex()}
             stack.enter_context(hooks_in_force(KIND, self._spec))
             self._stack = stack.pop_all()
         return self
@@ -123,7 +142,8 @@ class Gate:
                 return tuple(self._held.values())
             why = "every worker has gone" if self._all_gone else f"{timeout:g} s have passed"
             held = f", {len(self._held)} of {ranks} workers held" if ranks > 1 else ""
-            raise GateTimeout(f"{why}, and no call carried {self._named}{held}\n{self._report()}")
+            further = "further " if any(call.held for call in self._calls) else ""
+            raise GateTimeout(f"{why}, and no {further}call carried {self._named}{held}\n{self._report()}")
 
     @property
     def _all_gone(self) -> bool:
@@ -169,7 +189,7 @@ class Gate:
         while not self._closing:
             try:
                 connection = self._listener.accept()
-            except (OSError, EOFError, AuthenticationError):
+            except OSError:
                 continue
             if self._closing:
                 connection.close()
@@ -177,6 +197,12 @@ class Gate:
             threading.Thread(target=self._serve, args=[connection], name="gate", daemon=True).start()
 
     def _serve(self, connection: Connection) -> None:
+        try:
+            deliver_challenge(connection, self._key)
+            answer_challenge(connection, self._key)
+        except (OSError, EOFError, AuthenticationError):  # not one of ours
+            connection.close()
+            return
         with self._changed:
             self._connected += 1
         with suppress(EOFError, OSError):
@@ -198,8 +224,8 @@ class Gate:
         if let_go:
             connection.send_bytes(GO_ON)
 
-    def _stop_listening(self, key: bytes) -> None:
+    def _stop_listening(self) -> None:
         """A thread that waits in accept() wakes up only for a connection."""
         self._closing = True
-        with suppress(OSError, EOFError, AuthenticationError):
-            Client(self._listener.address, authkey=key).close()
+        with suppress(OSError):
+            Client(self._listener.address).close()

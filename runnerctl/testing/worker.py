@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import logging
 import os
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from multiprocessing import AuthenticationError
 from multiprocessing.connection import Client, Connection
+from queue import Empty, Queue
 from types import ModuleType
 from typing import Any
 
@@ -24,6 +26,9 @@ from runnerctl.testing.gate import GO_ON, KIND, GateTimeout
 from runnerctl.testing.hooks import HookError, hooks_of
 
 __all__ = ["attach", "install"]
+
+# A worker that no test answers by then goes on without the gate.
+CONNECT_SECONDS = 30.0
 
 logger = logging.getLogger("vllm.runnerctl")
 
@@ -119,11 +124,24 @@ class _GateInWorker:
     def _connect(self) -> Connection | None:
         given = self.spec["address"]
         address = given if isinstance(given, str) else (given[0], given[1])
+        made: Queue[Connection | Exception] = Queue()
+
+        def connect() -> None:
+            try:
+                made.put(Client(address, authkey=bytes.fromhex(self.spec["key"])))
+            except (OSError, EOFError, AuthenticationError) as error:
+                made.put(error)
+
+        # The handshake has no deadline of its own, and a test that is over may leave its socket open.
+        threading.Thread(target=connect, name="gate", daemon=True).start()
         try:
-            return Client(address, authkey=bytes.fromhex(self.spec["key"]))
-        except (OSError, EOFError, AuthenticationError) as error:
-            logger.warning("runnerctl: the test behind a gate does not answer: %s", error)
+            found = made.get(timeout=CONNECT_SECONDS)
+        except Empty:
+            found = TimeoutError(f"{CONNECT_SECONDS} s have passed")
+        if isinstance(found, Exception):
+            logger.warning("runnerctl: the test behind a gate does not answer: %s", found)
             return None
+        return found
 
     def pass_call(self, scheduler_output: Any, phase: str) -> None:
         """Tell the test of a call, and wait if it carries the request. Raises `GateTimeout`."""

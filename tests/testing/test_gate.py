@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import re
+import socket
 import threading
 import time
 from collections.abc import Sequence
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 from runnerctl.handover import TESTING
+from runnerctl.testing import worker as worker_module
 from runnerctl.testing.call import Call, carries, report_on
-from runnerctl.testing.gate import Gate, GateTimeout
+from runnerctl.testing.gate import Gate, GateError, GateTimeout
 from runnerctl.testing.hooks import hooks_of
 from runnerctl.testing.worker import attach
 
@@ -41,6 +45,24 @@ def test_which_calls_carry_the_request(
     scheduled: Sequence[str], finished: Sequence[str], stage: str, carried: bool
 ) -> None:
     assert carries(("r1", "r2"), scheduled, finished, stage) is carried
+
+
+@pytest.mark.parametrize(
+    ("requests", "options", "message"),
+    [
+        ("", {}, "at least one request"),
+        ([], {}, "at least one request"),
+        (["r1", ""], {}, "at least one request"),
+        ("r1", {"stage": "foo"}, "stage `foo`: one of any, scheduled, finished"),
+        ("r1", {"skip": -1}, "skip -1"),
+        ("r1", {"hold": 0}, "hold 0"),
+    ],
+)
+def test_a_gate_that_could_hold_nothing_is_refused(
+    requests: Any, options: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(GateError, match=re.escape(message)):
+        Gate(requests, **options)
 
 
 def output(scheduled: dict[str, int] | None = None, finished: Sequence[str] = ()) -> SimpleNamespace:
@@ -185,3 +207,53 @@ def test_calls_in_a_row_that_look_the_same_share_a_line() -> None:
         "  #1 to #3 serving: 1 scheduled, tokens each 1: `a`",
         "  #4 serving: no request",
     ]
+
+
+def test_leaving_a_gate_waits_for_nobody() -> None:
+    """A worker that has just connected, and a stranger that says nothing."""
+    began = time.monotonic()
+    for _ in range(20):
+        with Gate("r1") as gate:
+            address = hooks_of(os.environ)[0]["address"]
+            stranger = socket.socket(socket.AF_UNIX)
+            stranger.connect(address)
+            worker = Worker()
+            attach(worker, 0, hooks_of(os.environ))
+            worker.execute_model(output({"other": 1}))
+        stranger.close()
+        assert [call.ids for call in gate.calls] in (
+            [],
+            [("other",)],
+        )  # told, if the gate was not left sooner
+    assert time.monotonic() - began < 20
+
+
+def test_a_gate_is_used_once() -> None:
+    gate = Gate("r1")
+    with gate:
+        pass
+    with pytest.raises(GateError, match="a gate is used once"), gate:
+        pass
+
+
+def test_a_test_that_does_not_answer_is_not_waited_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(worker_module, "CONNECT_SECONDS", 0.5)
+    with socket.socket(socket.AF_UNIX) as silent:
+        silent.bind(str(tmp_path / "s"))
+        silent.listen()
+        spec = {"kind": "gate", "requests": ["r1"], "stage": "any", "skip": 0, "hold": 5.0, "key": "00"}
+        worker = Worker()
+        attach(worker, 0, [{**spec, "address": str(tmp_path / "s")}])
+        assert worker.execute_model(output({"r1": 1})) == "ran"
+
+
+def test_after_a_held_call_the_deadline_says_further() -> None:
+    with Gate("r1", stage="finished") as gate:
+        process = start(0, CALLS)
+        gate.wait(timeout=20)
+        gate.step()
+        with pytest.raises(GateTimeout, match="no further call carried `r1`"):
+            gate.wait(timeout=20)
+        process.join(10)
