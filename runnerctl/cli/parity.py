@@ -84,6 +84,8 @@ def parity(
             raise UsageError("--starts: must be at least 1")
         if plots is not None and kinds:
             _need_matplotlib()
+        if not timeout > 0:
+            raise UsageError(f"--timeout {timeout:g}: an engine needs some seconds")
         comparison = Comparison(
             workload,
             _runners(against),
@@ -158,7 +160,10 @@ def _earlier(name: Path) -> Any:
 
     document = parse(read_source(str(name)))
     check(document, "parity")
-    return json.loads(name.read_text("utf-8"))
+    try:
+        return json.loads(name.read_text("utf-8-sig"))
+    except ValueError as error:
+        raise UsageError(f"{name}: not JSON: {str(error).lower()}") from error
 
 
 def _print(report: Any, folder: Path, format_: ReportFormat) -> None:

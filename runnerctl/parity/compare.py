@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from statistics import median, quantiles
 from typing import Any, Literal
 
+from policy.input_error import InputError
+
 __all__ = ["Finding", "Spread", "Tolerances", "Verdict", "compare_answers", "compare_speed", "spread_of"]
 
 Verdict = Literal["same", "different", "undetermined"]
+
+
+class ToleranceError(InputError):
+    """A tolerance under which nothing could differ, or nothing be the same."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +27,11 @@ class Tolerances:
     tie: float = 0.1
     logprob: float = 0.02
     speed: float = 0.10
+
+    def __post_init__(self) -> None:
+        for name, value in asdict(self).items():
+            if not (math.isfinite(value) and value >= 0):
+                raise ToleranceError(f"a tolerance of {value} for {name}: it is a number from 0")
 
     def as_json(self) -> dict[str, float]:
         return asdict(self)

@@ -9,8 +9,10 @@ from typing import Any, Literal
 
 from policy.decision import Decision, resolve
 from policy.engine import Catalog, EngineRelease
+from policy.engine.release import RUNNERS
 from policy.facts.facts import Facts
 from policy.facts.fields import SWITCH
+from policy.input_error import InputError
 from policy.matrix.architecture import architecture_facts
 from policy.rules.policy_set import load_policies
 from runnerctl.testing.serving import given_facts
@@ -20,6 +22,10 @@ __all__ = ["REFUSED", "assert_default_runner", "default_runner", "deployment"]
 REFUSED: Literal["refused"] = "refused"
 
 _catalog = cache(Catalog)
+
+
+class ExpectationError(InputError):
+    """An answer that no release gives."""
 
 
 def deployment(
@@ -55,8 +61,9 @@ def default_runner(
     """The decision for such a deployment, under `policies` (files or folders) if there are any."""
     known = catalog or _catalog()
     engine = known.find(release)
+    paths = [policies] if isinstance(policies, (str, Path)) else list(policies)
     question = deployment(architecture, release, switch=switch, catalog=known, **facts)
-    return resolve(load_policies(list(policies)), engine, question, names=known.names_of(engine))
+    return resolve(load_policies(paths), engine, question, names=known.names_of(engine))
 
 
 def assert_default_runner(
@@ -78,6 +85,8 @@ def assert_default_runner(
     Raises `AssertionError` with the decision and who made it, `InputError` for a question that cannot be asked.
     """
     __tracebackhide__ = True
+    if expected not in (*RUNNERS, REFUSED):
+        raise ExpectationError(f"`{expected}` is no answer; one of {', '.join((*RUNNERS, REFUSED))}")
     decision = default_runner(
         architecture, release, switch=switch, policies=policies, catalog=catalog, **facts
     )

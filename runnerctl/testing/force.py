@@ -77,13 +77,27 @@ def force_runner(runner: str, env: Mapping[str, str] | Layers) -> ForcedEnvironm
     switch in any of them (other letters' case, blanks around it) is taken out and reported.
     """
     wanted = as_runner(runner)
-    layers: Layers = [("env", env)] if isinstance(env, Mapping) else env
+    layers: Layers = [("env", env)] if isinstance(env, Mapping) else _listed(env)
     for source, layer in layers:
         for name, value in layer.items():
             if not (isinstance(name, str) and isinstance(value, str)):
                 raise ForceError(f"{source}: `{name}` is {type(value).__name__}; a variable is text")
+            if not name or "=" in name or "\0" in name + value:
+                raise ForceError(f"{source}: no process can have a variable `{name}` of that value")
     merged = merge_layers(layers, forced=SWITCH_VALUES[wanted], unset=False, by=f"force_runner({wanted!r})")
     return ForcedEnvironment(wanted, merged.variables, merged.overrides)
+
+
+def _listed(layers: Layers) -> Layers:
+    """The layers, which may come from a generator."""
+    try:
+        found = [(str(source), layer) for source, layer in layers]
+    except (TypeError, ValueError) as error:
+        raise ForceError("give one mapping, or layers (name, mapping)") from error
+    for source, layer in found:
+        if not isinstance(layer, Mapping):
+            raise ForceError(f"{source}: {type(layer).__name__} is no mapping of variables")
+    return found
 
 
 @contextmanager
@@ -114,7 +128,10 @@ def _refuse_under_a_guard(environ: Mapping[str, str], runner: Runner) -> None:
     if COMPILED_POLICY not in environ:
         return
     given = environ.get(VERDICT)
-    verdict = Verdict.from_json(given) if given else None
+    try:
+        verdict = Verdict.from_json(given) if given else None
+    except (ValueError, KeyError, TypeError) as error:
+        raise ForceError(f"{VERDICT} is not what a guard leaves: `{given}`") from error
     if verdict is not None and verdict.runner == runner:
         return
     who = f"{verdict.who} decided {verdict.runner}" if verdict else "its guard will decide"

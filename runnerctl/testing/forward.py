@@ -19,6 +19,7 @@ __all__ = ["ForwardAdapter", "InjectedFailure", "accepts_any_call", "fail_at", "
 
 KIND = "fail"
 PIPELINE = "intermediate_tensors"
+COUNTED = ("serving", "all")
 
 
 class InjectedFailure(RuntimeError):  # noqa: N818  (what it is, not that it is one)
@@ -77,15 +78,21 @@ def wrap_forward(model: Any, before: Callable[[], None]) -> Callable[[], None]:
     """Call `before()` at every forward of this one model, whatever it is called with. The result undoes it."""
     original = model.forward
     own = model.__dict__.get("forward")
+    active = True
 
     @functools.wraps(original)
     def forward(*args: Any, **kwargs: Any) -> Any:
-        before()
+        if active:
+            before()
         return original(*args, **kwargs)
 
     model.forward = forward
 
     def undo() -> None:
+        nonlocal active
+        active = False
+        if model.__dict__.get("forward") is not forward:
+            return  # another was put over it, and goes through it
         if own is None:
             del model.forward
         else:
@@ -108,8 +115,10 @@ def fail_at(
     the worker says so. Raises `FailAtError`.
     """
     wanted = None if ranks is None else sorted(set(ranks))
-    if n < 1:
+    if not isinstance(n, int) or n < 1:
         raise FailAtError(f"forward {n}: they are counted from 1")
     if wanted is not None and (not wanted or wanted[0] < 0):
         raise FailAtError(f"ranks {wanted}: give at least one, counted from 0; leave it out for all")
+    if counting not in COUNTED:
+        raise FailAtError(f"counting `{counting}`: one of {', '.join(COUNTED)}")
     return hooks_in_force(KIND, {"n": n, "ranks": wanted, "counting": counting, "message": message})

@@ -45,7 +45,7 @@ def forcing_policy(runner: str) -> PolicySet:
 def guarded_environment(
     runner: str,
     env: Mapping[str, str] | Layers,
-    folder: Path,
+    folder: str | Path,
     *,
     release: str,
     platform: str = "cuda",
@@ -69,11 +69,12 @@ def guarded_environment(
         version=__version__,
     )
     forced = force_runner(runner, env)
-    folder.mkdir(parents=True, exist_ok=True)
-    path = folder.absolute() / "policy.json"
+    records = Path(folder).absolute()
+    records.mkdir(parents=True, exist_ok=True)
+    path = records / "policy.json"
     write_atomically(path, to_text(artifact))
     variables = {n: v for n, v in forced.items() if not n.startswith(PREFIX) or n == TESTING}
-    variables |= {COMPILED_POLICY: str(path), ATTESTATION_DIR: str(folder.absolute())}
+    variables |= {COMPILED_POLICY: str(path), ATTESTATION_DIR: str(records)}
     admit_guard(variables)
     reach_ray(variables)
     # Built in this order, the switch would no longer be last.

@@ -10,9 +10,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from packaging.version import Version
+from packaging.version import InvalidVersion, Version
 
 from policy.engine.release import Runner
+from policy.input_error import InputError
 from runnerctl.testing.borrowing import ForwardRefused, forward_to_v1
 
 __all__ = [
@@ -31,6 +32,10 @@ INSTEAD = (
     "from 0.25 on sparse updates go through weight transfer: WeightTransferConfig(backend='sparse_nccl') "
     "and update_weights"
 )
+
+
+class ReleaseError(InputError):
+    """A release that is none."""
 
 
 class PatchRefused(ValueError):  # noqa: N818  (what happened, not that it is an error)
@@ -57,7 +62,12 @@ class Patched:
 
 def sparse_patches_in(release: str) -> SparsePatches:
     """What the vLLM `release` has of `apply_sparse_weight_patches`. A candidate is the release that it became."""
-    version = Version(Version(release).base_version)
+    try:
+        version = Version(Version(release).base_version)
+    except InvalidVersion as error:
+        raise ReleaseError(
+            f"`{release}` is not a release: a release is a PEP 440 version such as 0.23.0"
+        ) from error
     if version < SINCE:
         return SparsePatches("never", f"vLLM {release} has no {METHOD} yet: it came with {SINCE}")
     if version < UNTIL:

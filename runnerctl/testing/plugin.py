@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from runnerctl.testing.force import ForcedEnvironment
 
 RUNNER = pytest.StashKey[str]()
+REFUSED = pytest.StashKey[str]()
 FIXTURE = "model_runner"
 ONE = "model_runner"
 BOTH = "both_model_runners"
@@ -39,14 +40,30 @@ def pytest_configure(config: pytest.Config) -> None:
     )
     config.addinivalue_line(
         "markers",
-        f"{BOTH}(scope='module', **facts): run the test once under each model runner; skipped likewise",
+        f"{BOTH}(*, scope='module', **facts): run the test once under each model runner; skipped likewise",
     )
+
+    release = config.getoption("--vllm-release")
+    if release is not None:
+        from packaging.version import InvalidVersion, Version  # noqa: PLC0415  (only where one is asked about)
+
+        try:
+            Version(release)
+        except InvalidVersion as error:
+            raise pytest.UsageError(
+                f"--vllm-release: `{release}` is not a release: a release is a PEP 440 version such as 0.23.0"
+            ) from error
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     both = metafunc.definition.get_closest_marker(BOTH)
     one = metafunc.definition.get_closest_marker(ONE)
     if both is not None:
+        if both.args:
+            raise pytest.UsageError(
+                f"{metafunc.definition.nodeid}: {BOTH} runs under both and names none; "
+                f'for one of them write @pytest.mark.{ONE}("v1") or ("v2")'
+            )
         if FIXTURE not in metafunc.fixturenames:
             metafunc.fixturenames.append(FIXTURE)
         metafunc.parametrize(FIXTURE, ["v1", "v2"], indirect=True, scope=both.kwargs.get("scope", "module"))
@@ -109,10 +126,22 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, None, None]:
     if runner is None:
         yield
         return
-    from runnerctl.testing.force import forced_runner  # noqa: PLC0415  (a marked test's cost)
+    from runnerctl.testing.force import ForceError, forced_runner  # noqa: PLC0415  (a marked test's cost)
 
-    with forced_runner(runner):
+    with ExitStack() as stack:
+        try:
+            stack.enter_context(forced_runner(runner))
+        except ForceError as error:
+            item.stash[REFUSED] = str(error)
         yield
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """A test whose runner cannot be forced fails, and the others go on."""
+    refused = item.stash.get(REFUSED, None)
+    if refused is not None:
+        pytest.fail(refused, pytrace=False)
 
 
 @pytest.fixture(scope="session")

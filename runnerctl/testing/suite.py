@@ -15,6 +15,7 @@ It runs for the vLLM installed, or for `--vllm-release`. A repository with rules
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import product
 from typing import Any, ClassVar
 
 import pytest
@@ -63,6 +64,12 @@ class DefaultRunnerSuite:
 
     def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
         if "model" in metafunc.fixturenames:
+            unknown = [key for key in self.expected if key not in product(self.models, SWITCHES)]
+            if unknown:
+                raise pytest.UsageError(
+                    f"{type(self).__name__}.expected: {unknown[0]!r} is no row; a key is (model, switch), "
+                    f"of {', '.join(self.models)} and of None, '0', '1'"
+                )
             metafunc.parametrize("model", list(self.models))
             metafunc.parametrize("switch", SWITCHES, ids=["not-set", "switch-0", "switch-1"])
 

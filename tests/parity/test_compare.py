@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from policy.input_error import InputError
 from runnerctl.parity.compare import Tolerances, compare_answers, compare_speed, spread_of
 
 TOLERANCES = Tolerances(tie=0.1, logprob=0.02, speed=0.1)
@@ -132,3 +133,10 @@ def test_spread(values: list[float], expected: tuple[float, ...], relative: floa
     assert (found.median, found.low, found.lower, found.upper, found.high) == expected
     assert found.count == len(values)
     assert math.isclose(found.relative, relative)
+
+
+@pytest.mark.parametrize("name", ["tie", "logprob", "speed"])
+@pytest.mark.parametrize("value", [math.nan, math.inf, -1.0])
+def test_a_tolerance_under_which_nothing_could_be_told(name: str, value: float) -> None:
+    with pytest.raises(InputError, match=f"for {name}: it is a number from 0"):
+        Tolerances(**{name: value})

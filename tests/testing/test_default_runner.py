@@ -84,6 +84,11 @@ def test_a_question_that_cannot_be_asked(release: str, facts: dict[str, Any], me
         assert_default_runner("LlamaForCausalLM", release, "v1", **facts)
 
 
+def test_an_answer_that_is_none_is_refused() -> None:
+    with pytest.raises(InputError, match="`v3` is no answer; one of v1, v2, refused"):
+        assert_default_runner("LlamaForCausalLM", "0.23.0", "v3")  # type: ignore[arg-type]
+
+
 def test_the_answer_is_that_of_the_policies_where_there_are_any(tmp_path: Path) -> None:
     policy = tmp_path / "p.yaml"
     policy.write_text(
@@ -135,3 +140,13 @@ def test_a_plugins_repository_takes_the_suite_over(
 ) -> None:
     done = run_suite(tmp_path, text, release)
     assert done.stdout.strip().splitlines()[-1].rpartition(" in ")[0] == counts, done.stdout
+
+
+def test_an_expectation_of_no_row_is_refused(tmp_path: Path) -> None:
+    text = (
+        "from runnerctl.testing.suite import DefaultRunnerSuite\n\n"
+        "class TestOurs(DefaultRunnerSuite):\n    expected = {('lama', None): 'v1'}\n"
+    )
+    done = run_suite(tmp_path, text, "0.23.0")
+    assert done.returncode != 0
+    assert "TestOurs.expected: ('lama', None) is no row" in done.stdout + done.stderr

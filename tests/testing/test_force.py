@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -149,7 +150,7 @@ def test_rays_runtime_env(given: dict[str, object] | None, wanted: dict[str, obj
 
 
 def test_a_guard_that_would_undo_it_is_named(tmp_path: Path) -> None:
-    environ = dict(guarded_environment("v1", {"PATH": "/bin", SWITCH: "1"}, tmp_path, release="0.23.0"))
+    environ = dict(guarded_environment("v1", {"PATH": "/bin", SWITCH: "1"}, str(tmp_path), release="0.23.0"))
     with pytest.raises(ForceError, match="stands under a compiled policy, and its guard will decide"):
         forced_runner("v2", environ).__enter__()
 
@@ -163,3 +164,24 @@ def test_a_guarded_environment_is_what_a_launch_would_set(tmp_path: Path) -> Non
     assert "RUNNERCTL_VERDICT" not in forced
     assert Path(forced["RUNNERCTL_COMPILED_POLICY"]).parent == tmp_path / "run"
     assert Path(forced["RUNNERCTL_COMPILED_POLICY"]).is_file()
+
+
+def test_layers_may_come_from_a_generator() -> None:
+    assert dict(force_runner("v1", (layer for layer in [("a", {"A": "1"})])))["A"] == "1"
+
+
+@pytest.mark.parametrize(
+    ("env", "message"),
+    [
+        (None, "give one mapping"),
+        ("A=1", "give one mapping"),
+        ([{"A": "1"}], "give one mapping"),
+        ([("a", None)], "a: NoneType is no mapping"),
+        ({"": "1"}, "no process can have"),
+        ({"A=B": "1"}, "no process can have"),
+        ({"A": "x\0y"}, "no process can have"),
+    ],
+)
+def test_an_environment_that_no_process_could_have(env: Any, message: str) -> None:
+    with pytest.raises(ForceError, match=message):
+        force_runner("v1", env)

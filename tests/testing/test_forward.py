@@ -179,10 +179,32 @@ def test_graphs_are_refused_where_a_failure_would_never_come() -> None:
     ("n", "ranks", "message"),
     [
         (0, None, "forward 0: they are counted from 1"),
+        (2.5, None, "forward 2.5: they are counted from 1"),
         (1, [], "give at least one"),
         (1, [-1], "counted from 0"),
     ],
 )
-def test_what_can_never_happen_is_refused(n: int, ranks: list[int] | None, message: str) -> None:
+def test_what_can_never_happen_is_refused(n: Any, ranks: list[int] | None, message: str) -> None:
     with pytest.raises(InputError, match=message):
         fail_at(n, ranks=ranks)
+
+
+def test_a_way_of_counting_that_is_none_is_refused() -> None:
+    with pytest.raises(InputError, match="counting `everything`: one of serving, all"):
+        fail_at(1, counting="everything")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("order", [(0, 1), (1, 0)])
+def test_each_undo_takes_off_its_own_hook_in_any_order(order: tuple[int, int]) -> None:
+    class Plain:
+        def forward(self, x: int) -> int:
+            return x
+
+    model, seen = Plain(), []
+    undo = [wrap_forward(model, lambda: seen.append(0)), wrap_forward(model, lambda: seen.append(1))]
+    undo[order[0]]()
+    model.forward(5)
+    assert seen == [order[1]]
+    undo[order[1]]()
+    assert model.forward(6) == 6
+    assert seen == [order[1]]

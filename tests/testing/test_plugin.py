@@ -198,3 +198,36 @@ def test_it():
         release=None,
     )
     assert counts(done) == "1 passed", done.stdout
+
+
+@pytest.mark.parametrize(
+    ("text", "release", "message"),
+    [
+        (
+            '@pytest.mark.both_model_runners("v1")\ndef test_it(): ...',
+            "0.23.0",
+            "runs under both and names none",
+        ),
+        (
+            "def test_it(): ...",
+            "junk",
+            "`junk` is not a release: a release is a PEP 440 version such as 0.23.0",
+        ),
+    ],
+)
+def test_words_that_mean_nothing_are_refused(run: Run, text: str, release: str, message: str) -> None:
+    done = run(text, release=release)
+    assert done.returncode in (pytest.ExitCode.USAGE_ERROR, pytest.ExitCode.INTERRUPTED)
+    assert message in done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("verdict", [None, "{"])
+def test_a_runner_that_a_guard_forbids_fails_its_test_alone(
+    run: Run, monkeypatch: pytest.MonkeyPatch, verdict: str | None
+) -> None:
+    monkeypatch.setenv("RUNNERCTL_COMPILED_POLICY", "policy.json")
+    if verdict is not None:
+        monkeypatch.setenv("RUNNERCTL_VERDICT", verdict)
+    done = run('@pytest.mark.model_runner("v1")\ndef test_one(): ...\n\ndef test_two(): ...\n')
+    assert counts(done) == "1 failed, 1 passed" or counts(done) == "1 passed, 1 error"
+    assert "cannot be forced here" in done.stdout or "RUNNERCTL_VERDICT" in done.stdout

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from policy.input_error import InputError
 from runnerctl.testing import ForwardRefused, sparse_patches_in
 from runnerctl.testing.patches import apply_sparse_weight_patches
 
@@ -39,3 +40,8 @@ def test_a_runner_of_a_release_without_them_says_so(release: str) -> None:
 
     with pytest.raises(ForwardRefused, match=f"vLLM {release} has no apply_sparse_weight_patches"):
         apply_sparse_weight_patches(Runner(), [], release=release)
+
+
+def test_a_release_that_is_none() -> None:
+    with pytest.raises(InputError, match="`abc` is not a release"):
+        sparse_patches_in("abc")
