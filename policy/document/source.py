@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import yaml
 
@@ -39,7 +39,6 @@ FREE_GROWTH = 10_000
 MAX_DEPTH = 64
 
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-_LINE = 1 << 24
 
 _INTEGER = re.compile(r"[-+]?[0-9]+\Z")
 _RADIX = re.compile(r"0(?:o[0-7]+|x[0-9a-fA-F]+)\Z")
@@ -70,7 +69,7 @@ class Document:
     @classmethod
     def unmarked(cls, name: str, data: Any) -> Document:
         """A document of values that were never text (a compiled policy, a merged release): no positions."""
-        return cls(Source(name, ""), data, _Marks(0))
+        return cls(Source(name, ""), data, _Marks(_START))
 
     def spread(self, steps: Mapping[str, Sequence[str]]) -> Document:
         """The document with each top-level key moved to the path `steps[key]`, positions and all.
@@ -110,7 +109,21 @@ class Document:
                 break
             key_at, node = child
             at = key_at if key and i == len(path) - 1 else node.at
-        return Location(self.source.name, at // _LINE + 1, at % _LINE + 1)
+        return _location(self.source.name, at)
+
+
+class _Place(NamedTuple):
+    """A position, both from 0."""
+
+    line: int
+    column: int
+
+
+# Libyaml's own are kept as they come: few of them are ever looked at.
+_Mark = _Place | yaml.error.Mark
+
+
+_START = _Place(0, 0)
 
 
 class _Marks:
@@ -121,10 +134,10 @@ class _Marks:
 
     __slots__ = ("at", "keys", "nodes", "size")
 
-    def __init__(self, at: int) -> None:
+    def __init__(self, at: _Mark) -> None:
         self.at = at
-        self.keys: dict[str | int, int] = {}
-        self.nodes: dict[str | int, _Marks | int] = {}
+        self.keys: dict[str | int, _Mark] = {}
+        self.nodes: dict[str | int, _Marks | _Mark] = {}
         self.size = 1
 
     def merge(self, other: _Marks) -> None:
@@ -135,13 +148,13 @@ class _Marks:
                 mine.merge(node)
             else:
                 self.nodes[step] = node
-                self.keys[step] = other.keys.get(step, node if isinstance(node, int) else node.at)
+                self.keys[step] = other.keys.get(step, node.at if isinstance(node, _Marks) else node)
 
-    def child(self, step: str | int) -> tuple[int, _Marks] | None:
+    def child(self, step: str | int) -> tuple[_Mark, _Marks] | None:
         node = self.nodes.get(step)
         if node is None:
             return None
-        marks = _Marks(node) if isinstance(node, int) else node
+        marks = node if isinstance(node, _Marks) else _Marks(node)
         return self.keys.get(step, marks.at), marks
 
 
@@ -165,7 +178,7 @@ def read_source(path: str | os.PathLike[str]) -> Source:
             raw = file.read(MAX_BYTES + 1)
     except OSError as error:
         reason = reason_of(error)
-        raise _error(name, -1, "unreadable-file", f"cannot be read: {reason}") from error
+        raise _error(name, None, "unreadable-file", f"cannot be read: {reason}") from error
     return Source(name, decode(name, raw))
 
 
@@ -174,7 +187,7 @@ def decode(name: str, raw: bytes) -> str:
     if len(raw) > MAX_BYTES:
         limit = f"the limit is {MAX_BYTES // 1024 // 1024} MiB"
         raise _error(
-            name, -1, "file-too-large", f"the file is too large: {limit}", "split it into several files"
+            name, None, "file-too-large", f"the file is too large: {limit}", "split it into several files"
         )
     try:
         return raw.decode("utf-8-sig")
@@ -183,7 +196,7 @@ def decode(name: str, raw: bytes) -> str:
         line = before.count("\n")
         column = len(before) - (before.rfind("\n") + 1)
         message = f"the file is not UTF-8: byte 0x{raw[error.start]:02x}"
-        raise _error(name, line * _LINE + column, "not-utf-8", message, "save it as UTF-8") from error
+        raise _error(name, _Place(line, column), "not-utf-8", message, "save it as UTF-8") from error
 
 
 def parse(source: Source, duplicates: list[Diagnostic] | None = None) -> Document:
@@ -200,8 +213,12 @@ def parse(source: Source, duplicates: list[Diagnostic] | None = None) -> Documen
     return document
 
 
-def _error(name: str, at: int, code: str, message: str, help_: str = "") -> DocumentError:
-    location = Location(name) if at < 0 else Location(name, at // _LINE + 1, at % _LINE + 1)
+def _location(name: str, at: _Mark) -> Location:
+    return Location(name, at.line + 1, at.column + 1)
+
+
+def _error(name: str, at: _Mark | None, code: str, message: str, help_: str = "") -> DocumentError:
+    location = Location(name) if at is None else _location(name, at)
     return DocumentError([Diagnostic(location, code, message, help_)])
 
 
@@ -214,14 +231,14 @@ class _Composer:
 
     def document(self) -> Document:
         loader = _LOADER(self.source.text)
-        self.next = loader.get_event
+        self.next: Callable[[], Any] = loader.get_event
         try:
             return self._document()
         except yaml.MarkedYAMLError as error:
             raise self._syntax_error(error) from error
         except yaml.reader.ReaderError as error:
             before = self.source.text[: error.position]
-            at = before.count("\n") * _LINE + error.position - (before.rfind("\n") + 1)
+            at = _Place(before.count("\n"), error.position - (before.rfind("\n") + 1))
             message = f"the character U+{ord(self.source.text[error.position]):04X} is not allowed in YAML"
             raise _error(self.source.name, at, "yaml-syntax", message, "remove it") from error
         finally:
@@ -232,15 +249,17 @@ class _Composer:
         event = self.next()
         if isinstance(event, yaml.StreamEndEvent):
             raise self._fail(
-                0, "empty-file", "the file is empty", "a document begins with `apiVersion: runnerctl/v1`"
+                _START, "empty-file", "the file is empty", "a document begins with `apiVersion: runnerctl/v1`"
             )
         data, marks = self._node(self.next(), 0)
         self.next()  # document end
         event = self.next()
         if not isinstance(event, yaml.StreamEndEvent):
-            at = _at(event)
             raise self._fail(
-                at, "several-documents", "the file holds more than one YAML document", "one a file"
+                event.start_mark,
+                "several-documents",
+                "the file holds more than one YAML document",
+                "one a file",
             )
         return Document(self.source, data, marks)
 
@@ -252,7 +271,7 @@ class _Composer:
         elif kind is yaml.AliasEvent:
             return self._alias(event)
         elif depth >= MAX_DEPTH:
-            raise self._fail(_at(event), "too-deep", f"nested deeper than {MAX_DEPTH} levels")
+            raise self._fail(event.start_mark, "too-deep", f"nested deeper than {MAX_DEPTH} levels")
         elif kind is yaml.MappingStartEvent:
             self._refuse_tag(event)
             result = self._mapping(event, depth + 1)
@@ -266,36 +285,29 @@ class _Composer:
     def _mapping(self, start: Any, depth: int) -> tuple[dict[str, Any], _Marks]:
         # The hottest loop of all: a method call less for each key is a tenth of the whole reading.
         data: dict[str, Any] = {}
-        marks = _Marks(_at(start))
-        keys, nodes, next_, scalar, end = (
-            marks.keys,
-            marks.nodes,
-            self.next,
-            yaml.ScalarEvent,
-            yaml.MappingEndEvent,
-        )
+        marks = _Marks(start.start_mark)
+        keys, nodes, next_ = marks.keys, marks.nodes, self.next
+        scalar, end, plain = yaml.ScalarEvent, yaml.MappingEndEvent, plain_scalar
         size = 1
         while type(event := next_()) is not end:
             if type(event) is not scalar:
-                raise self._fail(_at(event), "key-not-scalar", "a key must be a plain word")
+                raise self._fail(event.start_mark, "key-not-scalar", "a key must be a plain word")
             key = event.value
-            mark: Any = event.start_mark
-            at = mark.line * _LINE + mark.column
+            at: Any = event.start_mark
             if key == "<<" and not event.style:
                 raise self._fail(
                     at, "merge-key", "merge keys (`<<`) are not supported", "write the fields out"
                 )
             follower = next_()
+            child: Any
             if type(follower) is scalar and follower.anchor is None and follower.tag is None:
                 self.count += 1
-                mark = follower.start_mark
-                child: _Marks | int = mark.line * _LINE + mark.column
-                value = follower.value if follower.style else plain_scalar(follower.value)
+                value = follower.value if follower.style else plain(follower.value)
+                child = follower.start_mark
                 size += 1
             else:
-                value, below = self._node(follower, depth)
-                child = below
-                size += below.size
+                value, child = self._node(follower, depth)
+                size += child.size
             if key in data:
                 self._duplicate(key, at, keys[key])
             data[key] = value
@@ -305,14 +317,14 @@ class _Composer:
         marks.size = size
         return data, marks
 
-    def _duplicate(self, key: str, at: int, before: int) -> None:
-        first = Location(self.source.name, before // _LINE + 1, before % _LINE + 1)
+    def _duplicate(self, key: str, at: _Mark, before: _Mark) -> None:
+        first = _location(self.source.name, before)
         message = f"the key `{key}` stands twice"
         self.duplicates.append(self._finding(at, "duplicate-key", message, f"the first is at {first}"))
 
     def _sequence(self, start: Any, depth: int) -> tuple[list[Any], _Marks]:
         data: list[Any] = []
-        marks = _Marks(_at(start))
+        marks = _Marks(start.start_mark)
         size = 1
         while type(event := self.next()) is not yaml.SequenceEndEvent:
             value, child = self._node(event, depth)
@@ -324,7 +336,7 @@ class _Composer:
         marks.size = size
         return data, marks
 
-    def _refuse_growth(self, size: int, at: int) -> None:
+    def _refuse_growth(self, size: int, at: _Mark) -> None:
         if size > FREE_GROWTH + MOST_GROWTH * self.count:
             message = f"more than {MOST_GROWTH} times what the file holds, once its aliases are expanded"
             raise self._fail(at, "too-many-nodes", message, "write out what differs, or split the file")
@@ -334,11 +346,11 @@ class _Composer:
             return self.anchors[event.anchor]
         except KeyError:
             raise self._fail(
-                _at(event), "unknown-alias", f"the alias `*{event.anchor}` has no anchor"
+                event.start_mark, "unknown-alias", f"the alias `*{event.anchor}` has no anchor"
             ) from None
 
     def _scalar(self, event: Any) -> tuple[Any, _Marks]:
-        marks = _Marks(_at(event))
+        marks = _Marks(event.start_mark)
         if event.tag is not None:
             self._refuse_tag(event)
         # Quoted or a block: text, whatever it looks like.
@@ -347,12 +359,12 @@ class _Composer:
     def _refuse_tag(self, event: Any) -> None:
         if event.tag is not None and event.tag != "!":
             raise self._fail(
-                _at(event), "yaml-tag", f"YAML tags (`{event.tag}`) are not supported", "remove it"
+                event.start_mark, "yaml-tag", f"YAML tags (`{event.tag}`) are not supported", "remove it"
             )
 
     def _syntax_error(self, error: yaml.MarkedYAMLError) -> DocumentError:
         mark = error.problem_mark or error.context_mark
-        at = mark.line * _LINE + mark.column if mark else 0
+        at = mark or _START
         problem = error.problem or "not YAML"
         lines = self.source.text.splitlines()
         line = lines[mark.line] if mark and mark.line < len(lines) else ""
@@ -364,16 +376,11 @@ class _Composer:
         context = f" {error.context}" if error.context else ""
         return self._fail(at, "yaml-syntax", f"not valid YAML: {problem}{context}")
 
-    def _finding(self, at: int, code: str, message: str, help_: str = "") -> Diagnostic:
-        return Diagnostic(Location(self.source.name, at // _LINE + 1, at % _LINE + 1), code, message, help_)
+    def _finding(self, at: _Mark, code: str, message: str, help_: str = "") -> Diagnostic:
+        return Diagnostic(_location(self.source.name, at), code, message, help_)
 
-    def _fail(self, at: int, code: str, message: str, help_: str = "") -> DocumentError:
+    def _fail(self, at: _Mark, code: str, message: str, help_: str = "") -> DocumentError:
         return DocumentError([self._finding(at, code, message, help_)])
-
-
-def _at(event: Any) -> int:
-    mark = event.start_mark
-    return int(mark.line * _LINE + mark.column)
 
 
 def plain_scalar(text: str) -> Any:
