@@ -25,17 +25,20 @@ def meaning(decision: Decision, facts: Mapping[str, Any]) -> tuple[Any, ...]:
 
 
 def asked(deciding: Sequence[Rule]) -> Hashable:
-    """What rules that decide together ask for: the code of their conflict, or runner, rank and variables."""
+    """What rules that decide together ask for: rank and the code of their conflict, or rank, runner and variables.
+
+    The rank counts also where they conflict: the operator's switch settles what is only preferred.
+    """
     if not deciding:
         return None
     first = deciding[0]
     if any(rule.runner != first.runner for rule in deciding):
-        return "conflicting-rules"
+        return (first.enforce, "conflicting-rules")
     env: dict[str, str] = {}
     for rule in deciding:
         for name, value in rule.env.items():
             if env.setdefault(name, value) != value:
-                return "conflicting-env"
+                return (first.enforce, "conflicting-env")
     return (first.enforce, first.runner, frozenset(env.items()))
 
 

@@ -7,7 +7,7 @@ import random
 from collections.abc import Sequence
 from typing import Any
 
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from packaging.version import Version
 
@@ -61,7 +61,16 @@ def differing(old: PolicySet, new: PolicySet, places: Sequence[str]) -> set[tupl
     return found
 
 
+def conflict(enforce: str) -> list[dict[str, Any]]:
+    """Two rules that disagree everywhere."""
+    return [
+        {"id": f"{enforce}-{runner}", "match": {}, "runner": runner, "enforce": enforce, "priority": 0}
+        for runner in ("v1", "v2")
+    ]
+
+
 @SLOW
+@example((conflict("prefer"), conflict("require"), ("env",)))  # the switch settles the one, and not the other
 @given(versions_of_a_set())
 def test_agrees_with_brute_force(
     drawn: tuple[list[dict[str, Any]], list[dict[str, Any]], tuple[str, ...]],
