@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Literal, NamedTuple
 
 from policy.analysis.boxes import Box, joined
@@ -49,33 +49,47 @@ def conflicts(ranked: Ranked, most: int = MOST_CONFLICTS) -> Iterator[Conflict |
 def _pairs(ranked: Ranked) -> Iterator[_Pair]:
     """Pairs of equal weight whose boxes meet and that want something else: first those that meet in lists of one
     element, then the others."""
-    for lists in (True, False):
-        for i in range(len(ranked.rules)):
-            _, last = ranked.groups[i]
-            if last == i + 1:
-                continue
-            rest = ranked.between(i + 1, last)
-            met = near = 0
-            for b in ranked.boxes_of_rule(i):
-                met |= ranked.near(ranked.boxes[b]) & rest
-                if not lists:
-                    near |= ranked.near(ranked.boxes[b], lists=False) & rest
-            before = {ranked.owner[o] for o in bits(met)} if met and (lists or near) else set()
-            others = before if lists else {ranked.owner[o] for o in bits(near)} - before
-            for other in sorted(others):
-                pair = _wanting(ranked, i, other)
-                if pair is not None:
-                    yield pair
+    in_longer_lists: list[int] = []
+    for i in range(len(ranked.rules)):
+        met, near = _later_near(ranked, i)
+        if near:
+            yield from _wanting(ranked, i, _owners(ranked, met))
+        if near & ~met:
+            in_longer_lists.append(i)
+    for i in in_longer_lists:
+        met, near = _later_near(ranked, i)
+        yield from _wanting(ranked, i, _owners(ranked, near & ~met) - _owners(ranked, met))
 
 
-def _wanting(ranked: Ranked, i: int, j: int) -> _Pair | None:
-    one, other = ranked.rules[i], ranked.rules[j]
-    if one.runner != other.runner:
-        return _Pair(i, j, "conflicting-rules", None)
-    for name, value in one.env.items():
-        if name in other.env and other.env[name] != value:
-            return _Pair(i, j, "conflicting-env", name)
-    return None
+def _later_near(ranked: Ranked, i: int) -> tuple[int, int]:
+    """The boxes of later rules of equal weight that rule `i` meets in lists of one element, and in any."""
+    _, last = ranked.groups[i]
+    if last == i + 1:
+        return 0, 0
+    met = near = 0
+    for b in ranked.boxes_of_rule(i):
+        met |= ranked.near(ranked.boxes[b])
+        near |= ranked.near(ranked.boxes[b], lists=False)
+    rest = ranked.between(i + 1, last)
+    return met & rest, near & rest
+
+
+def _owners(ranked: Ranked, boxes: int) -> set[int]:
+    return {ranked.owner[b] for b in bits(boxes)}
+
+
+def _wanting(ranked: Ranked, i: int, others: Iterable[int]) -> Iterator[_Pair]:
+    """The pairs of rule `i` with those of `others` that want something else, in their order."""
+    one = ranked.rules[i]
+    for j in sorted(others):
+        other = ranked.rules[j]
+        if one.runner != other.runner:
+            yield _Pair(i, j, "conflicting-rules", None)
+            continue
+        for name, value in one.env.items():
+            if name in other.env and other.env[name] != value:
+                yield _Pair(i, j, "conflicting-env", name)
+                break
 
 
 def _conflict(ranked: Ranked, pair: _Pair) -> Conflict | Cut | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 
 from packaging.version import Version
@@ -92,22 +92,24 @@ class Homes:
             line.described = tuple((r, text, 1 << line.piece(v)) for some in tried for r, text, v in some)
         return line.described
 
-    def members(self, line: VersionLine, mask: int) -> Iterator[tuple[str, str]]:
+    def members(self, line: VersionLine, mask: int) -> Sequence[tuple[str, str]]:
         """Each described release with a version of it in the pieces of `mask`, newest first."""
-        last = None
-        for release, text, piece in self._described_on(line):
-            if piece & mask and release != last:
-                last = release
-                yield release, text
+        found = line.members.get(mask)
+        if found is None:
+            first: dict[str, str] = {}
+            for release, text, piece in self._described_on(line):
+                if piece & mask:
+                    first.setdefault(release, text)
+            found = line.members[mask] = tuple(first.items())
+        return found
 
     def nice(self, line: VersionLine, mask: int) -> str:
         """A version in the pieces of `mask`: a described release if there is one, the newest, or what is near it."""
         for _, text, piece in self._described_on(line):
             if piece & mask and text in self.releases:
                 return text
-        found = next((text for _, text in self.members(line, mask)), None)
-        if found is not None:
-            return found
+        for _, text in self.members(line, mask):
+            return text
         for _, text, version in self._versions[".dev1"]:
             if mask >> line.piece(version) & 1:
                 return text

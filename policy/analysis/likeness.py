@@ -26,19 +26,19 @@ def seen(match: Match) -> Seen:
     Labels hang on nothing, so that they can be what the match wants whatever the other facts are.
     """
     terms = match.terms if isinstance(match, All) else (match,)
-    inner = {leaf.path for term in terms if not isinstance(term, Leaf) for leaf in term.leaves()}
-    alone = inner.isdisjoint(NAMES) and sum(isinstance(t, Leaf) and t.path in NAMES for t in terms) == 1
-    name: str | None = None
-    rest: list[Hashable] = []
-    for term in terms:
-        if isinstance(term, Leaf):
-            if term.path == "vllm" or (term.path.startswith("labels.") and term.path not in inner):
-                continue
-            if alone and term.path == NAMES[0]:
-                name = _one_name(term)
-                if name is not None:
-                    continue
-        rest.append(_key(term))
+    leaves = [term for term in terms if isinstance(term, Leaf)]
+    nested = [term for term in terms if not isinstance(term, Leaf)]
+    inner = {leaf.path for term in nested for leaf in term.leaves()}
+    naming = [leaf for leaf in leaves if leaf.path in NAMES]
+    alone = naming[0] if len(naming) == 1 and inner.isdisjoint(NAMES) else None
+    name = None if alone is None or alone.path != NAMES[0] else _one_name(alone)
+    rest: list[Hashable] = [_key(term) for term in nested]
+    for leaf in leaves:
+        path = leaf.path
+        if path == "vllm" or (path.startswith("labels.") and path not in inner):
+            continue
+        if name is None or leaf is not alone:
+            rest.append(_key(leaf))
     return Seen(name, frozenset(rest))
 
 

@@ -94,7 +94,7 @@ class Ranked:
         self._apart: dict[tuple[int, int, bool], int] = {}
         self._lines: dict[int, tuple[list[int], list[int]]] = {}
         self._covers: dict[tuple[int, bool], tuple[int, list[int]]] = {}
-        self._near: dict[tuple[int, bool], tuple[Box, int]] = {}  # each box is asked about several times
+        self._near: dict[int, tuple[Box, int, int]] = {}  # each box is asked about several times
         self.ties = Ties(self.space)
 
     def near(self, box: Box, *, lists: bool = True) -> int:
@@ -103,19 +103,23 @@ class Ranked:
         With `lists`, lists hold no more elements than `box` needs, which loses nothing for the question what lies
         outside of others: an element more only makes more of them match. (Not so where one asks for all elements.)
         """
-        known = self._near.get((id(box), lists))
-        if known is not None and known[0] is box:
-            return known[1]
+        known = self._near.get(id(box))
+        if known is None or known[0] is not box:
+            # The box is kept with it, so that no other gets its id.
+            known = remember(self._near, id(box), (box, *self._near_to(box)))
+        return known[1] if lists else known[2]
+
+    def _near_to(self, box: Box) -> tuple[int, int]:
+        """What `near` says with `lists` and without."""
         found = self.all_boxes
         for axis, mask in box.scalars.items():
             if axis in self._scalar:
                 found &= ~self._apart_from(axis, mask, some=False)
-        if lists:
-            for axis in self._some:
-                if axis not in self._wide:
-                    found &= ~self._apart_from(axis, _needed(box, axis), some=True)
-        # The box is kept with it, so that no other gets its id.
-        return remember(self._near, (id(box), lists), (box, found))[1]
+        listed = found
+        for axis in self._some:
+            if axis not in self._wide:
+                listed &= ~self._apart_from(axis, _needed(box, axis), some=True)
+        return listed, found
 
     def _apart_from(self, axis: int, mask: int, *, some: bool) -> int:
         """The boxes whose set of values on an axis shares none with `mask`."""

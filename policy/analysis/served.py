@@ -227,9 +227,10 @@ class EngineQuestions:
 
     def _once(self, what: str, rule: Rule, reach: _Reach, ask: Callable[[_Reach], bool]) -> bool:
         """The answer for a rule in a release, asked once for all rules that are alike to the release."""
-        if rule.id not in self._seen:
-            self._seen[rule.id] = seen(rule.match)
-        alike = self._likeness_to(reach.release).of(self._seen[rule.id])
+        to_see = self._seen.get(rule.id)
+        if to_see is None:
+            to_see = self._seen[rule.id] = seen(rule.match)
+        alike = self._likeness_to(reach.release).of(to_see)
         if alike is None:
             return ask(reach)
         key = (what, rule.runner, reach.release, reach.version, alike)
@@ -239,9 +240,10 @@ class EngineQuestions:
         return found
 
     def _likeness_to(self, release: str) -> Likeness:
-        if release not in self._likeness:
-            self._likeness[release] = Likeness(self._homes.view(release).engine)
-        return self._likeness[release]
+        found = self._likeness.get(release)
+        if found is None:
+            found = self._likeness[release] = Likeness(self._homes.view(release).engine)
+        return found
 
     def _meets(
         self, match: Match, version: str, also: Sequence[Match], without: Sequence[Match]

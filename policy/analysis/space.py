@@ -40,6 +40,7 @@ class Space:
         self._by_path: dict[str, int] = {}
         self._presence: dict[str, int] = {}
         self._failed: dict[str, str] = {}
+        self._conditions: dict[tuple[int, bool], tuple[Leaf, Condition]] = {}
         self._cuts = tuple(cuts)
         self._wide: set[int] = set()
         self.has_free = False  # whether a fact lies below an entry of a free-form object
@@ -133,6 +134,13 @@ class Space:
 
     def condition(self, leaf: Leaf, *, holds: bool) -> Condition:
         """The leaf, or that it does not hold, as a condition. Raises `Unanalysable`."""
+        known = self._conditions.get((id(leaf), holds))  # reading gives equal conditions one leaf
+        if known is None:
+            # The leaf is kept with it, so that no other gets its id.
+            known = self._conditions[id(leaf), holds] = leaf, self._condition(leaf, holds=holds)
+        return known[1]
+
+    def _condition(self, leaf: Leaf, *, holds: bool) -> Condition:
         tests = leaf.tests
         if len(tests) == 1:
             axis = self.presence(leaf.path) if isinstance(tests[0], Exists) else self.axis(leaf.path)

@@ -137,7 +137,8 @@ class VersionLine:
             self._literals[text] = len(self.samples)
             self.samples.append(text)
         self.full = (1 << len(self.samples)) - 1
-        self.described: tuple[tuple[str, str, int], ...] | None = None  # see `Homes`
+        self.described: tuple[tuple[str, str, int], ...] | None = None  # these two are those of `Homes`
+        self.members: dict[int, tuple[tuple[str, str], ...]] = {}
         self._aliases = [
             (bisect_left(self._starts, v), bit) for t, bit in self._literals.items() for v in [literals[t]]
         ]
