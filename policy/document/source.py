@@ -12,10 +12,11 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 
 import yaml
 
+from policy.bounded import read_bounded
 from policy.document.diagnostic import Diagnostic, DocumentError, Location
 from policy.input_error import reason_of
 
@@ -28,6 +29,7 @@ __all__ = [
     "parse",
     "plain_scalar",
     "read_source",
+    "read_stream",
 ]
 
 # A policy of 10,000 rules is about 3 MB. Anything much larger is a log or a dump given by mistake.
@@ -175,11 +177,15 @@ def read_source(path: str | os.PathLike[str]) -> Source:
     name = os.fspath(path)
     try:
         with Path(path).open("rb") as file:
-            raw = file.read(MAX_BYTES + 1)
+            raw = read_bounded(file, MAX_BYTES)
     except OSError as error:
-        reason = reason_of(error)
-        raise _error(name, None, "unreadable-file", f"cannot be read: {reason}") from error
+        raise _error(name, None, "unreadable-file", f"cannot be read: {reason_of(error)}") from error
     return Source(name, decode(name, raw))
+
+
+def read_stream(name: str, stream: BinaryIO) -> Source:
+    """Read a stream, such as standard input, that `name` stands for. Raises `DocumentError` as `decode` does."""
+    return Source(name, decode(name, stream.read(MAX_BYTES + 1)))
 
 
 def decode(name: str, raw: bytes) -> str:
@@ -255,12 +261,8 @@ class _Composer:
         self.next()  # document end
         event = self.next()
         if not isinstance(event, yaml.StreamEndEvent):
-            raise self._fail(
-                event.start_mark,
-                "several-documents",
-                "the file holds more than one YAML document",
-                "one a file",
-            )
+            message = "the file holds more than one YAML document"
+            raise self._fail(event.start_mark, "several-documents", message, "one a file")
         return Document(self.source, data, marks)
 
     def _node(self, event: Any, depth: int) -> tuple[Any, _Marks]:

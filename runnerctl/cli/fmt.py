@@ -104,17 +104,13 @@ def _files(paths: Sequence[str]) -> list[str]:
 
 def _changes(names: Sequence[str]) -> list[_Change]:
     """What becomes of each file. Raises `InputError` with what is wrong with any: then nothing is written."""
-    from policy.document.source import Source, decode, read_source
+    from policy.document.source import read_source, read_stream
     from policy.formatting.format import format_text
 
     changes, problems = [], []
     for name in names:
         try:
-            source = (
-                Source("<stdin>", decode("<stdin>", sys.stdin.buffer.read()))
-                if name == STDIN
-                else read_source(name)
-            )
+            source = read_stream("<stdin>", sys.stdin.buffer) if name == STDIN else read_source(name)
             changes.append(_Change(name, source, format_text(source)))
         except InputError as error:
             problems.append(str(error))

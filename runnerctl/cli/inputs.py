@@ -9,7 +9,7 @@ from typing import Any
 
 from policy.document.diagnostic import DocumentError
 from policy.document.schema import check
-from policy.document.source import Document, Source, decode, parse, plain_scalar, read_source
+from policy.document.source import Document, Source, parse, plain_scalar, read_source, read_stream
 from policy.engine import Catalog
 from policy.facts.facts import check_unknown, facts_from_document, nest
 from policy.facts.fields import Field, expand, field, suggest
@@ -29,9 +29,7 @@ def read_policies(paths: Sequence[str], *, no_policy: bool) -> PolicySet:
 
 def read_facts_file(name: str) -> Reading:
     """The facts of `--facts`, YAML or JSON; `-` is standard input. Raises `DocumentError`."""
-    source = (
-        Source("<stdin>", decode("<stdin>", sys.stdin.buffer.read())) if name == "-" else read_source(name)
-    )
+    source = read_stream("<stdin>", sys.stdin.buffer) if name == "-" else read_source(name)
     return Reading(facts_from_document(parse(source)))
 
 

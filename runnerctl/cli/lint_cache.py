@@ -14,6 +14,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from policy.bounded import read_bounded
 from policy.lint.finding import Edit, Finding, Fix, Related, Span
 from policy.rules.files import policies_below, tests_of
 
@@ -33,6 +34,7 @@ def plainly_read(paths: Sequence[str]) -> list[RawFile] | None:
     None where that takes a closer look: standard input, a path or file that cannot be read, a folder without policies.
     """
     found: dict[str, RawFile] = {}
+    folders: dict[str, str] = {}
     try:
         for given in paths:
             if not given or given == "-":
@@ -41,15 +43,27 @@ def plainly_read(paths: Sequence[str]) -> list[RawFile] | None:
             if not listed:
                 return None
             for path in (*listed, *tests_of(given)):
-                real = os.path.realpath(path)
+                real = _real(path, folders)
                 if real not in found:
                     with path.open("rb") as file:
-                        found[real] = (str(path), file.read(MOST_BYTES + 1))
+                        found[real] = (str(path), read_bounded(file, MOST_BYTES))
     except OSError:
         return None
     if any(len(content) > MOST_BYTES for _, content in found.values()):
         return None
     return sorted(found.values())
+
+
+def _real(path: Path, folders: dict[str, str]) -> str:
+    """What `path` is in the end. `folders` are those known: asking anew for each file walks up to the root."""
+    text = str(path)
+    if os.path.islink(text):  # noqa: PTH114
+        return os.path.realpath(text)
+    folder, name = os.path.split(text)
+    real = folders.get(folder)
+    if real is None:
+        real = folders[folder] = os.path.realpath(folder)
+    return os.path.join(real, name)  # noqa: PTH118
 
 
 class LintCache:

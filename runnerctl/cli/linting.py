@@ -184,7 +184,7 @@ def _named_beside(baseline: str) -> Callable[[str], str]:
 def _read(paths: Sequence[str], stdin_filename: str) -> _Input:
     """Every file of `paths` once, however it is named, and standard input for `-`."""
     from policy.document.diagnostic import DocumentError
-    from policy.document.source import Source, decode, read_source
+    from policy.document.source import read_source, read_stream
     from policy.rules.files import tests_of
     from policy.rules.policy_set import policy_paths
 
@@ -193,7 +193,7 @@ def _read(paths: Sequence[str], stdin_filename: str) -> _Input:
     if held.stdin is not None:
         seen.add(os.path.realpath(held.stdin))  # what an editor holds stands for the file that it will become
         try:
-            held.sources.append(Source(held.stdin, decode(held.stdin, sys.stdin.buffer.read())))
+            held.sources.append(read_stream(held.stdin, sys.stdin.buffer))
         except DocumentError as error:
             held.unreadable.extend(error.diagnostics)
     for given in (path for path in paths if path != STDIN):

@@ -133,3 +133,17 @@ def test_a_reader_that_has_gone(folder: Path, words: list[str]) -> None:
     os.close(writing)
     assert done.returncode == 141
     assert b"Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    "words",
+    [["lint", "-"], ["fmt", "-"], ["resolve", "--vllm", "0.23.0", "--facts", "-"]],
+    ids=lambda words: words[0],
+)
+def test_standard_input_without_an_end_is_not_read_for_ever(words: list[str]) -> None:
+    with Path("/dev/zero").open("rb") as endless:
+        done = subprocess.run(
+            [RUNNERCTL, *words], stdin=endless, capture_output=True, check=False, timeout=60, text=True
+        )
+    assert done.returncode == 2
+    assert "the file is too large: the limit is 8 MiB" in done.stdout + done.stderr
