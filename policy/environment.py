@@ -7,8 +7,7 @@ The first `force_v1_runner` (vLLM PR 43458) built `{"VLLM_USE_V2_MODEL_RUNNER": 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from policy.facts.fields import SWITCH
 from policy.secret import shown
@@ -19,8 +18,7 @@ __all__ = ["LAYERS", "Environment", "Override", "merge_layers", "same_variable"]
 LAYERS = ("policy env", "process environment", "--env-file", "--env", "rule env", "forced switch")
 
 
-@dataclass(frozen=True, slots=True)
-class Override:
+class Override(NamedTuple):
     """A value that a later layer replaced. `replaced_by` is None where the variable is taken away."""
 
     name: str
@@ -32,7 +30,7 @@ class Override:
     def shown(self) -> Override:
         """The same with a secret's values hidden."""
         new = None if self.replaced_by is None else shown(self.name, self.replaced_by)
-        return replace(self, value=shown(self.name, self.value), replaced_by=new)
+        return self._replace(value=shown(self.name, self.value), replaced_by=new)
 
     def as_json(self) -> dict[str, Any]:
         return {
@@ -44,13 +42,12 @@ class Override:
         }
 
 
-@dataclass(frozen=True, slots=True)
-class Environment:
+class Environment(NamedTuple):
     """The merged variables, which layer each came from, and every value that a later layer replaced."""
 
     variables: Mapping[str, str]
     sources: Mapping[str, str]
-    overrides: tuple[Override, ...] = field(default=())
+    overrides: tuple[Override, ...] = ()
 
 
 def same_variable(name: str, other: str) -> bool:

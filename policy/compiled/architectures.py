@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from policy.engine.release import EngineRelease
 from policy.facts.facts import Facts
@@ -18,8 +18,7 @@ ARCHITECTURES = "model_config.architectures"
 STATIC_PATHS = frozenset({ARCHITECTURES, "vllm", "platform"})
 
 
-@dataclass(frozen=True, slots=True)
-class ArchitectureSet:
+class ArchitectureSet(NamedTuple):
     """The set, sorted, and the clashes of rules over architectures, which are left as the release has them."""
 
     architectures: tuple[str, ...]

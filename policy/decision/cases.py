@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 
 from policy.decision.decision import Decision, Failure
 from policy.decision.serving import Undecided
@@ -113,7 +112,7 @@ def _agreed(cases: Sequence[Decision], split: Iterable[str]) -> Decision:
     if first.status == "ok" and any(c.decided_by != first.decided_by for c in cases):
         names = ", ".join(f"`{p}`" for p in split)
         warnings = (*warnings, f"the same runner whatever is true of {names}; who decides it differs")
-    return replace(first, warnings=warnings, errors=errors)
+    return first._replace(warnings=warnings, errors=errors)
 
 
 def _common_errors(cases: Sequence[Decision]) -> tuple[Failure, ...]:

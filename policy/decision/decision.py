@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from types import MappingProxyType
+from typing import Any, Literal, NamedTuple
 
 from policy.engine.release import Runner
 from policy.environment import Override
@@ -16,8 +16,7 @@ Status = Literal["ok", "error", "undetermined"]
 Layer = Literal["policy", "environment", "engine"]
 
 
-@dataclass(frozen=True, slots=True)
-class DecidedBy:
+class DecidedBy(NamedTuple):
     """Who decided: a policy rule, the operator's switch, or the release itself."""
 
     layer: Layer
@@ -40,8 +39,7 @@ class DecidedBy:
         }
 
 
-@dataclass(frozen=True, slots=True)
-class Failure:
+class Failure(NamedTuple):
     """Why there is no runner. `features` are vLLM's own words for what the runner does not support."""
 
     code: str
@@ -52,15 +50,14 @@ class Failure:
         return {"code": self.code, "message": self.message, "features": list(self.features)}
 
 
-@dataclass(frozen=True, slots=True)
-class Decision:
+class Decision(NamedTuple):
     """The decision of one deployment. `env_set` and `env_unset` are what must be changed to get it."""
 
     status: Status
     vllm: str | None
     runner: Runner | None = None
     decided_by: DecidedBy | None = None
-    env_set: Mapping[str, str] = field(default_factory=dict)
+    env_set: Mapping[str, str] = MappingProxyType({})
     env_unset: tuple[str, ...] = ()
     default_v2_architectures: tuple[str, ...] | None = None
     overrides: tuple[Override, ...] = ()
@@ -70,8 +67,7 @@ class Decision:
 
     def shown(self) -> Decision:
         """The decision as people and log files may see it: values of variables that look like secrets are hidden."""
-        return replace(
-            self,
+        return self._replace(
             env_set={name: shown(name, value) for name, value in self.env_set.items()},
             overrides=tuple(o.shown() for o in self.overrides),
         )

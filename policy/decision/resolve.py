@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from datetime import date
+from typing import NamedTuple
 
 from packaging.version import Version
 
@@ -108,7 +108,7 @@ def _with_described(decision: Decision, engine: EngineRelease, facts: Facts) -> 
     if not isinstance(asked, str) or asked == engine.release or _final(asked) == Version(engine.release):
         return decision
     warning = f"vLLM {asked} is decided as {engine.release}; rules see {asked}"
-    return replace(decision, warnings=(*decision.warnings, warning))
+    return decision._replace(warnings=(*decision.warnings, warning))
 
 
 @functools.cache
@@ -135,11 +135,10 @@ def _with_architectures(
         return decision
     # Rules that clash over another architecture are `compile`'s business; this deployment's answer stands.
     warnings = (*decision.warnings, *found.conflicts) if decision.status == "ok" else decision.warnings
-    return replace(decision, default_v2_architectures=found.architectures, warnings=warnings)
+    return decision._replace(default_v2_architectures=found.architectures, warnings=warnings)
 
 
-@dataclass(frozen=True)
-class _Question:
+class _Question(NamedTuple):
     """One deployment's question, for facts in which everything that matters is known."""
 
     policies: PolicySet
@@ -207,7 +206,7 @@ class _Question:
             return self._decided(wanted, _by(rule), rules, facts)
         instead = other(wanted)
         also_refused = refusal(self.engine, instead, with_switch(facts, self._forced_runner(instead)))
-        by = replace(_by(rule), because=refused.sentences)
+        by = _by(rule)._replace(because=refused.sentences)
         if also_refused:
             failures = [
                 self._cannot_serve(wanted, refused, f"rule `{rule.id}` prefers {wanted}"),
@@ -268,7 +267,7 @@ class _Question:
         """`runner: engine`: the release's own choice, with the switch taken away."""
         rule, there = rules[0], with_switch(facts, None)
         choice = own_choice(self.engine, there)
-        by = replace(_by(rule), because=_because(choice))
+        by = _by(rule)._replace(because=_because(choice))
         refused = refusal(self.engine, choice.runner, there)
         if refused:
             return self._error(by, self._cannot_serve(choice.runner, refused, choice.reason))
@@ -289,8 +288,8 @@ class _Question:
         message = f"rule `{rule.id}` overrides {SWITCH}={switch.raw} ({sources})"
         if self.strict_env:
             failure = Failure("overridden-switch", f"{message}, which --strict-env forbids")
-            return replace(decision, status="error", runner=None, env_set={}, env_unset=(), errors=(failure,))
-        return replace(decision, warnings=(*decision.warnings, message))
+            return decision._replace(status="error", runner=None, env_set={}, env_unset=(), errors=(failure,))
+        return decision._replace(warnings=(*decision.warnings, message))
 
     def _forced_runner(self, runner: Runner) -> Runner | None:
         return None if self.engine.switch == "none" else runner

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from policy.engine.release import Choice, EngineRelease, Gap, Runner, worded
 from policy.facts.facts import ABSENT, UNKNOWN, Facts
@@ -49,8 +48,7 @@ def known(match: Match, facts: Facts) -> bool:
     return held
 
 
-@dataclass(frozen=True, slots=True)
-class Switch:
+class Switch(NamedTuple):
     """The operator's switch as vLLM reads it. `runner` is None when the value is not an integer."""
 
     raw: str
@@ -78,8 +76,7 @@ def with_switch(facts: Facts, runner: Runner | None) -> Facts:
     return facts.replace(SWITCH_PATH, SWITCH_VALUES[runner] if runner else None)
 
 
-@dataclass(frozen=True, slots=True)
-class Refusal:
+class Refusal(NamedTuple):
     """Why a release cannot serve a deployment with a runner, in vLLM's own words."""
 
     features: tuple[str, ...]
@@ -119,8 +116,7 @@ def override(engine: EngineRelease, facts: Facts) -> Choice | None:
     return next((c for c in engine.choices[0].candidates(facts) if known(c.match, facts)), None)
 
 
-@dataclass(frozen=True, slots=True)
-class OwnChoice:
+class OwnChoice(NamedTuple):
     """What the release picks by itself. `accident` is set where something unrelated made the choice."""
 
     runner: Runner

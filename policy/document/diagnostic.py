@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from policy.input_error import InputError
 
 __all__ = ["Diagnostic", "DocumentError", "Location", "nearest"]
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Location:
+class Location(NamedTuple):
     """A place in a file. `line` and `column` count from 1; 0 means the file as a whole."""
 
     path: str
@@ -24,14 +23,13 @@ class Location:
         return f"{self.path}:{self.line}:{self.column}"
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Diagnostic:
+class Diagnostic(NamedTuple):
     """One finding. Messages are lower case, without a final full stop, the user's own text in backticks."""
 
     location: Location
     code: str
     message: str
-    help: str = field(default="", compare=False)
+    help: str = ""
 
     def __str__(self) -> str:
         text = f"{self.location}: {self.message} [{self.code}]"

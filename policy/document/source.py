@@ -10,7 +10,6 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
@@ -52,21 +51,19 @@ _WORDS: dict[str, Any] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Source:
+class Source(NamedTuple):
     """One file's text. `name` is the path as the user wrote it."""
 
     name: str
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Document:
+class Document(NamedTuple):
     """A parsed file: `data` is plain JSON-like values, `marks` a tree of the same shape that holds positions."""
 
     source: Source
     data: Any
-    marks: _Marks = field(repr=False)
+    marks: _Marks
 
     @classmethod
     def unmarked(cls, name: str, data: Any) -> Document:

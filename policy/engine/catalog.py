@@ -5,9 +5,8 @@ from __future__ import annotations
 import functools
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from packaging.version import InvalidVersion, Version
 
@@ -20,8 +19,7 @@ from policy.input_error import InputError
 __all__ = ["Catalog", "UnknownRelease"]
 
 
-@dataclass(frozen=True, slots=True)
-class UnknownRelease:
+class UnknownRelease(NamedTuple):
     """A version that the catalog does not describe, and why; `nearest` is a release to assume, if there is one."""
 
     version: str

@@ -5,8 +5,7 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from policy.document.diagnostic import DocumentError
 from policy.document.source import Document
@@ -23,6 +22,7 @@ __all__ = ["DERIVED", "RUNNERS", "Choice", "EngineRelease", "Entries", "Gap", "R
 
 Runner = Literal["v1", "v2"]
 RUNNERS: tuple[Runner, Runner] = ("v1", "v2")
+SwitchKind = Literal["none", "off-by-default", "three-state"]
 
 # The facts that words such as "speculative method '{speculative_config.method}'" quote.
 _PATHS = re.compile(r"\{([a-z0-9_.]+)\}")
@@ -34,9 +34,9 @@ DERIVED = {
 }
 
 
-@dataclass(frozen=True)
-class Choice:
-    """A rule of the release. `accident` marks a choice that rests on something that may change unseen."""
+class Choice(NamedTuple):
+    """A rule of the release. `accident` marks a choice that rests on something that may change unseen; `derived` are
+    the derived paths that its match asks for."""
 
     id: str
     match: Match
@@ -45,15 +45,10 @@ class Choice:
     reason: str
     accident: bool
     refuses_switch: str | None
-
-    @functools.cached_property
-    def derived(self) -> tuple[str, ...]:
-        """The derived paths that its match asks for."""
-        return tuple(sorted({leaf.path for leaf in self.match.leaves()} & DERIVED.keys()))
+    derived: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Gap:
+class Gap(NamedTuple):
     """Something that a runner does not serve. `message` is vLLM's sentence where it names no feature."""
 
     id: str
@@ -66,19 +61,34 @@ class Gap:
 Entries = dict[tuple[int, str], "tuple[Mapping[str, Any], Choice | Gap]"]
 
 
-@dataclass(frozen=True, eq=False)  # compared, and cached by, identity
 class EngineRelease:
-    """A whole release, its patches applied. `data` is the same as plain values, for compiled policies."""
+    """A whole release, its patches applied: compared, and cached by, identity.
 
-    release: str
-    switch: Literal["none", "off-by-default", "three-state"]
-    deprecated: Mapping[str, str]
-    default_v2_architectures: Mapping[str, Match] | None
-    overrides: tuple[Choice, ...]
-    choice: tuple[Choice, ...]
-    unsupported: Mapping[Runner, tuple[Gap, ...]]
-    refused: Mapping[Runner, tuple[Gap, ...]]
-    data: Mapping[str, Any]
+    `data` is the same as plain values, for compiled policies.
+    """
+
+    def __init__(
+        self,
+        *,
+        release: str,
+        switch: SwitchKind,
+        deprecated: Mapping[str, str],
+        default_v2_architectures: Mapping[str, Match] | None,
+        overrides: tuple[Choice, ...],
+        choice: tuple[Choice, ...],
+        unsupported: Mapping[Runner, tuple[Gap, ...]],
+        refused: Mapping[Runner, tuple[Gap, ...]],
+        data: Mapping[str, Any],
+    ) -> None:
+        self.release = release
+        self.switch = switch
+        self.deprecated = deprecated
+        self.default_v2_architectures = default_v2_architectures
+        self.overrides = overrides
+        self.choice = choice
+        self.unsupported = unsupported
+        self.refused = refused
+        self.data = data
 
     @classmethod
     def from_data(cls, data: Mapping[str, Any], known: Entries | None = None) -> EngineRelease:
@@ -173,14 +183,16 @@ def _choices(
     for name, entry in sorted(entries.items(), key=lambda e: (-e[1].get("priority", 0), e[0])):
         _, read = known.get((id(entry), name), (entry, None))
         if not isinstance(read, Choice):
+            match = reader.read(entry["match"], ())
             read = Choice(
                 id=name,
-                match=reader.read(entry["match"], ()),
+                match=match,
                 runner=entry["runner"],
                 priority=entry.get("priority", 0),
                 reason=entry["reason"],
                 accident=entry.get("accident", False),
                 refuses_switch=entry.get("refuses_switch"),
+                derived=tuple(sorted({leaf.path for leaf in match.leaves()} & DERIVED.keys())),
             )
             known[id(entry), name] = (entry, read)
         yield read

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from policy.document.diagnostic import nearest
 from policy.document.schema import load_schema
@@ -28,8 +27,7 @@ class _NoDefault:
 NO_DEFAULT = _NoDefault()
 
 
-@dataclass(frozen=True, slots=True)
-class Field:
+class Field(NamedTuple):
     """One fact. `default` is `NO_DEFAULT` where vLLM computes it, or where releases differ."""
 
     path: str

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 __all__ = ["Reading"]
 
 
-@dataclass(frozen=True, slots=True)
-class Reading:
+class Reading(NamedTuple):
     """Facts that one source gives, and the facts that it should have given but could not.
 
     `facts` is nested, in the shape of `schemas/facts.schema.json`. `unknown` maps the dotted path of each fact
     that could not be read to the reason, in words that end a sentence "`path` is not known: ...".
     """
 
-    facts: dict[str, Any] = field(default_factory=dict)
-    unknown: dict[str, str] = field(default_factory=dict)
+    facts: Mapping[str, Any] = MappingProxyType({})
+    unknown: Mapping[str, str] = MappingProxyType({})

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from policy.document.diagnostic import DocumentError, Location
@@ -118,7 +118,7 @@ def _noticed_by(file: PolicyFile, old: Rule | None, change: Change, cases: Itera
     data = change.value
     if old is None:
         _check({**data, "rules": []})
-        new_file = replace(file, env=data["env"])
+        new_file = file._replace(env=data["env"])
         return next((case.location for case in cases if case.notices_env(file, new_file)), None)
     new = None
     if len(change.path) > 2:

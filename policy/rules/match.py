@@ -9,7 +9,7 @@ import fnmatch
 import functools
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from operator import attrgetter
 from typing import Any, ClassVar, TypeGuard
 
 from packaging.specifiers import SpecifierSet
@@ -38,13 +38,33 @@ __all__ = [
 Scalar = str | int | float | bool
 
 
-@dataclass(
-    frozen=True, slots=True, repr=False
-)  # `str` says it, and each repr costs half a millisecond at every start
-class Equal:
+class _Part:
+    """A part of a match, equal to another of its kind that says the same.
+
+    Not a dataclass: each of them costs half a millisecond at every start, and the first another ten.
+    """
+
+    __slots__ = ()
+    parts: ClassVar[attrgetter[Any]]
+
+    def __eq__(self, other: object) -> bool:
+        return type(self) is type(other) and type(self).parts(self) == type(self).parts(other)
+
+    def __hash__(self) -> int:
+        return hash((type(self), type(self).parts(self)))
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self})"
+
+
+class Equal(_Part):
     """The value, or an element of a list, is this one. `true` is not 1."""
 
-    value: Scalar
+    __slots__ = ("value",)
+    parts = attrgetter("value")
+
+    def __init__(self, value: Scalar) -> None:
+        self.value = value
 
     def holds(self, given: Any) -> bool:
         return bool(given == self.value) and isinstance(given, bool) == isinstance(self.value, bool)
@@ -53,11 +73,14 @@ class Equal:
         return _said(self.value)
 
 
-@dataclass(frozen=True, slots=True, repr=False)
-class Differs:
+class Differs(_Part):
     """There is a value, or an element of a list, that is not this one, or does not match this glob."""
 
-    value: Scalar
+    __slots__ = ("value",)
+    parts = attrgetter("value")
+
+    def __init__(self, value: Scalar) -> None:
+        self.value = value
 
     def holds(self, given: Any) -> bool:
         other = Glob(self.value) if is_glob(self.value) else Equal(self.value)
@@ -67,11 +90,14 @@ class Differs:
         return f"not {_said(self.value)}"
 
 
-@dataclass(frozen=True, slots=True, repr=False)
-class Glob:
+class Glob(_Part):
     """The text matches a pattern with `*` and `?`, case and all."""
 
-    pattern: str
+    __slots__ = ("pattern",)
+    parts = attrgetter("pattern")
+
+    def __init__(self, pattern: str) -> None:
+        self.pattern = pattern
 
     def holds(self, given: Any) -> bool:
         return isinstance(given, str) and _glob(self.pattern)(given) is not None
@@ -80,12 +106,15 @@ class Glob:
         return self.pattern
 
 
-@dataclass(frozen=True, slots=True, repr=False)
-class Compare:
+class Compare(_Part):
     """A number compared with a bound."""
 
-    operator: str
-    bound: float
+    __slots__ = ("bound", "operator")
+    parts = attrgetter("operator", "bound")
+
+    def __init__(self, operator: str, bound: float) -> None:
+        self.operator = operator
+        self.bound = bound
 
     def holds(self, given: Any) -> bool:
         if isinstance(given, bool) or not isinstance(given, (int, float)):
@@ -96,11 +125,14 @@ class Compare:
         return f"{_SIGNS[self.operator]} {self.bound}"
 
 
-@dataclass(frozen=True, slots=True, repr=False)
-class Release:
+class Release(_Part):
     """A version that a PEP 440 specifier contains. Pre-releases count, whatever `packaging` is installed."""
 
-    specifier: str
+    __slots__ = ("specifier",)
+    parts = attrgetter("specifier")
+
+    def __init__(self, specifier: str) -> None:
+        self.specifier = specifier
 
     def holds(self, given: Any) -> bool:
         return isinstance(given, str) and _contains(self.specifier, given)
@@ -109,11 +141,14 @@ class Release:
         return self.specifier
 
 
-@dataclass(frozen=True, slots=True, repr=False)
-class Exists:
+class Exists(_Part):
     """Whether there is a value at all: the config object is on, the variable is set, the package installed."""
 
-    wanted: bool
+    __slots__ = ("wanted",)
+    parts = attrgetter("wanted")
+
+    def __init__(self, wanted: bool) -> None:
+        self.wanted = wanted
 
     def __str__(self) -> str:
         return "is on" if self.wanted else "is off"
@@ -122,16 +157,16 @@ class Exists:
 Test = Equal | Differs | Glob | Compare | Release | Exists
 
 
-@dataclass(frozen=True, slots=True, repr=False)
-class Leaf:
+class Leaf(_Part):
     """One fact and the tests of which one must hold."""
 
-    path: str
-    tests: tuple[Test, ...]
-    _check: Callable[[Any], bool] = field(init=False, repr=False, compare=False)
+    __slots__ = ("_check", "path", "tests")
+    parts = attrgetter("path", "tests")
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "_check", _checker(self.tests))
+    def __init__(self, path: str, tests: tuple[Test, ...]) -> None:
+        self.path = path
+        self.tests = tests
+        self._check = _checker(tests)
 
     def value(self, facts: Facts) -> bool | None:
         given = facts.value(self.path)
@@ -148,12 +183,15 @@ class Leaf:
         return f"{self.path}: {' or '.join(str(t) for t in self.tests)}"
 
 
-class _Several:
+class _Several(_Part):
     """What `All` and `Any_` share: both are settled by one term with the value `settles`."""
 
-    __slots__ = ()
-    terms: tuple[Match, ...]
+    __slots__ = ("terms",)
+    parts = attrgetter("terms")
     settles: ClassVar[bool]
+
+    def __init__(self, terms: tuple[Match, ...]) -> None:
+        self.terms = terms
 
     def value(self, facts: Facts) -> bool | None:
         result: bool | None = not self.settles
@@ -170,33 +208,34 @@ class _Several:
             yield from term.leaves()
 
 
-@dataclass(frozen=True, slots=True, repr=False)
 class All(_Several):
     """Every term holds; none at all always does."""
 
-    terms: tuple[Match, ...]
+    __slots__ = ()
     settles: ClassVar[bool] = False
 
     def __str__(self) -> str:
         return "{" + ", ".join(str(t) for t in self.terms) + "}"
 
 
-@dataclass(frozen=True, slots=True, repr=False)
 class Any_(_Several):  # noqa: N801  (the language's own word is `any`)
     """One term holds."""
 
-    terms: tuple[Match, ...]
+    __slots__ = ()
     settles: ClassVar[bool] = True
 
     def __str__(self) -> str:
         return "any of " + ", ".join(str(t) for t in self.terms)
 
 
-@dataclass(frozen=True, slots=True, repr=False)
-class Not:
+class Not(_Part):
     """The term does not hold; unknown stays unknown."""
 
-    term: Match
+    __slots__ = ("term",)
+    parts = attrgetter("term")
+
+    def __init__(self, term: Match) -> None:
+        self.term = term
 
     def value(self, facts: Facts) -> bool | None:
         held = self.term.value(facts)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import functools
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from types import MappingProxyType
+from typing import Any, Literal, NamedTuple
 
 from policy.document.diagnostic import Diagnostic, DocumentError, Location
 from policy.document.schema import check
@@ -41,8 +41,7 @@ RunnerWish = Literal["v1", "v2", "engine"]
 Enforce = Literal["require", "prefer"]
 
 
-@dataclass(frozen=True, slots=True)
-class Rule:
+class Rule(NamedTuple):
     """One rule: where `match` holds, `runner` is required or preferred."""
 
     id: str
@@ -55,7 +54,7 @@ class Rule:
     env: Mapping[str, str]
     policy: str
     location: str
-    data: Mapping[str, Any] = field(repr=False, compare=False)
+    data: Mapping[str, Any]
 
     @property
     def rank(self) -> tuple[int, int, str]:
@@ -63,8 +62,7 @@ class Rule:
         return (0 if self.enforce == "require" else 1, -self.priority, self.id)
 
 
-@dataclass(frozen=True, slots=True)
-class PolicyTest:
+class PolicyTest(NamedTuple):
     """An entry of `tests:`: facts and what the decision must be.
 
     `entry` is the whole of it, with positions. `today` is the day of the test, `assume` the release that decides
@@ -75,14 +73,13 @@ class PolicyTest:
     given: Mapping[str, Any]
     expect: Mapping[str, Any]
     location: str
-    entry: Document = field(repr=False, compare=False)
+    entry: Document
     today: str | None = None
     assume: str | None = None
     strict_env: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class PolicyFile:
+class PolicyFile(NamedTuple):
     """One document of kind RunnerPolicy."""
 
     name: str
@@ -91,8 +88,8 @@ class PolicyFile:
     env: Mapping[str, str]
     tests: tuple[PolicyTest, ...]
     source: str
-    text: str = field(repr=False)
-    env_locations: Mapping[str, Location] = field(default_factory=dict)
+    text: str
+    env_locations: Mapping[str, Location] = MappingProxyType({})
 
     @property
     def digest(self) -> str:
@@ -102,13 +99,18 @@ class PolicyFile:
         return hashlib.sha256(self.text.encode()).hexdigest()
 
 
-@dataclass(frozen=True, eq=False)  # compared, and cached by, identity
 class PolicySet:
-    """Rules of all files, and the env defaults that they share."""
+    """Rules of all files, and the env defaults that they share: compared, and cached by, identity."""
 
-    files: tuple[PolicyFile, ...] = ()
-    rules: tuple[Rule, ...] = ()
-    env: Mapping[str, str] = field(default_factory=dict)
+    def __init__(
+        self,
+        files: tuple[PolicyFile, ...] = (),
+        rules: tuple[Rule, ...] = (),
+        env: Mapping[str, str] = MappingProxyType({}),
+    ) -> None:
+        self.files = files
+        self.rules = rules
+        self.env = env
 
     @functools.cached_property
     def selection(self) -> Selection[Rule]:

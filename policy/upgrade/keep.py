@@ -6,7 +6,8 @@ import hashlib
 import json
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from copy import copy
+from dataclasses import dataclass
 from datetime import date, timedelta
 from typing import Any
 
@@ -196,5 +197,7 @@ def _decide_with(
     rules = tuple(sorted((*policies.rules, rule), key=lambda r: r.rank))
     # The rule matches and requires, so the release's own choice is not asked; its set of V2 architectures, which
     # is costly to combine with a large policy, cannot matter.
-    engine = replace(engine, default_v2_architectures=None)
-    return resolve(replace(policies, rules=rules), engine, side.facts(document), today=today)
+    engine = copy(engine)
+    engine.default_v2_architectures = None
+    with_it = PolicySet(policies.files, rules, policies.env)
+    return resolve(with_it, engine, side.facts(document), today=today)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -59,7 +59,7 @@ def _merged(own: Reading, over: Reading) -> dict[str, Any]:
     return document
 
 
-def _paths(prefix: str, node: dict[str, Any]) -> Iterator[str]:
+def _paths(prefix: str, node: Mapping[str, Any]) -> Iterator[str]:
     for key, value in node.items():
         path = f"{prefix}.{key}" if prefix else key
         yield path
@@ -75,7 +75,7 @@ def _names(files: Sequence[str]) -> Iterator[tuple[str, str]]:
         yield (stem if count[stem] == 1 else file), file
 
 
-def _label(facts: dict[str, Any]) -> str | None:
+def _label(facts: Mapping[str, Any]) -> str | None:
     labels = facts.get("labels")
     name = labels.get("name") if isinstance(labels, dict) else None
     return name if isinstance(name, str) and name else None

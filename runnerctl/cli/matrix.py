@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -72,7 +72,7 @@ def matrix(
     write_output(_rendered(built, format_), output)
 
 
-def _given(settings: list[str]) -> dict[str, Any]:
+def _given(settings: list[str]) -> Mapping[str, Any]:
     from runnerctl.cli.inputs import read_settings
 
     over = read_settings(settings).facts
