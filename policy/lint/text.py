@@ -25,6 +25,9 @@ ARCHITECTURE_PATHS = frozenset(
 )
 
 
+NESTING = frozenset(("all", "any", "not"))
+
+
 class Condition(NamedTuple):
     """One fact that a match asks for. `negated` where it stands below an odd number of `not`."""
 
@@ -99,7 +102,15 @@ class RuleText:
     def conditions(self) -> tuple[Condition, ...]:
         """Every condition of the match, wherever it is nested."""
         at = ("rules", self.index, "match")
-        return tuple(_conditions(self.data["match"], at, negated=False, top=True))
+        match = self.data["match"]
+        if NESTING.isdisjoint(match):  # most matches
+            return tuple(
+                [
+                    Condition(key, expand(key), match[key], (*at, key), negated=False, top=True)
+                    for key in match
+                ]
+            )
+        return tuple(_conditions(match, at, negated=False, top=True))
 
     @functools.cached_property
     def architectures(self) -> tuple[tuple[str, tuple[Step, ...]], ...]:

@@ -58,6 +58,11 @@ class MatchReader:
 
     def _terms(self, data: Mapping[str, Any], path: Sequence[str | int]) -> Iterator[Match]:
         for key, value in data.items():
+            if value.__class__ in _JSON_TYPES and not self.derived:
+                known = _READ.get((key, value.__class__, value))
+                if known is not None:
+                    yield known
+                    continue
             at = [*path, key]
             if key == "any":
                 yield Any_(tuple(self.read(item, [*at, i]) for i, item in enumerate(value)))
@@ -71,10 +76,8 @@ class MatchReader:
                     yield leaf
 
     def _leaf(self, key: str, value: Any, at: Sequence[str | int]) -> Match | None:
-        plain = isinstance(value, (str, bool, int, float)) and not self.derived
-        if plain and (read := _READ.get((key, type(value), value))):
-            return read
         leaf = self._anew(key, value, at)
+        plain = type(value) in _JSON_TYPES and not self.derived
         if plain and isinstance(leaf, Leaf) and len(_READ) < MOST_KEPT:
             _READ[key, type(value), value] = leaf
         return leaf

@@ -21,8 +21,9 @@ if TYPE_CHECKING:
 
 __all__ = ["HasMatch", "Item", "Selection"]
 
-# One deployment alone is answered sooner without tables.
-FEW_TIMES = 8
+# So many items are looked at before tables are made: one deployment alone, or a few for few rules, are answered
+# sooner without.
+FEW_ITEMS = 512
 
 
 class HasMatch(Protocol):
@@ -42,12 +43,12 @@ class Selection(Generic[Item]):
     def __init__(self, items: Iterable[Item], reader: Callable[[], FactReader] | None = None) -> None:
         self._items = tuple(items)
         self._reader = reader
-        self._times = 0
+        self._looked_at = 0
 
     def candidates(self, facts: Facts) -> Sequence[Item]:
         """The items whose match may hold for `facts`, in order: true, or not settled by single facts alone."""
-        if self._times < FEW_TIMES or not self._items:
-            self._times += 1
+        if self._looked_at < FEW_ITEMS or not self._items:
+            self._looked_at += len(self._items)
             return self._items
         return self._parts.candidates(facts).items
 
