@@ -132,7 +132,7 @@ class Ranked:
                 for other, which in by_mask.items():
                     if not other & mask:
                         found |= which
-            elif self.space.axes[axis].line is not None:
+            elif self.space.axes[axis].ascends and not some:
                 before, after = self._ends(axis)
                 found = before[(mask & -mask).bit_length() - 1] | after[mask.bit_length() - 1]
             else:
@@ -144,7 +144,7 @@ class Ranked:
         return found
 
     def _ends(self, axis: int) -> tuple[list[int], list[int]]:
-        """For each piece of a line the boxes that end before it, and those that begin after it: ranges are apart by
+        """For each part of an axis the boxes that end before it, and those that begin after it: ranges are apart by
         their ends. (A set with a gap in it may be apart from another within the gap, and is then looked at in vain.)"""
         if axis not in self._lines:
             count = len(self.space.axes[axis].values)

@@ -85,11 +85,12 @@ class Search:
     def _greedily(self, point: Point, pending: list[tuple[int, Box]]) -> Point | None:
         """A point by giving up the first condition of each box in turn, if that happens to do."""
         self._left -= len(pending)
+        point = point._replace(scalars=dict(point.scalars))
         for _, box in pending:
             open_ = self._open(point, box)
             if open_ is None:
                 continue
-            after = self._violated(point, *open_[0]) if open_ else None
+            after = self._without(point, *open_[0]) if open_ else None
             if after is None:
                 return None
             point = after
@@ -100,6 +101,7 @@ class Search:
     ) -> tuple[Point, list[tuple[int, Box]], list[Open]] | None:
         """The region once everything that is forced is done; the boxes that are left, first the one to try next,
         and its open conditions. None where nothing is left of the region."""
+        point = point._replace(scalars=dict(point.scalars))
         forced = True
         while forced:
             self._left -= len(pending) + 1
@@ -114,7 +116,7 @@ class Search:
                     continue
                 if len(open_) <= 1:
                     self.used.add(entry[0])
-                    after = self._violated(point, *open_[0]) if open_ else None
+                    after = self._without(point, *open_[0]) if open_ else None
                     if after is None:
                         return None
                     point, forced = after, True
@@ -159,6 +161,16 @@ class Search:
     def _cost(self, condition: Open) -> tuple[int, int]:
         kind, axis, mask = condition
         return (0 if kind == "some" else 1, mask.bit_count() - self._axes[axis].full.bit_count())
+
+    def _without(self, point: Point, kind: str, axis: int, mask: int) -> Point | None:
+        """As `_violated`, of a region of one's own, whose scalars are changed in place: there may be thousands."""
+        if kind != "is":
+            return self._violated(point, kind, axis, mask)
+        kept = point.scalars.get(axis, self._axes[axis].full) & ~mask
+        if not kept:
+            return None
+        point.scalars[axis] = kept
+        return point
 
     def _violated(self, point: Point, kind: str, axis: int, mask: int) -> Point | None:
         """The part of the region where the condition does not hold, or None where there is none."""

@@ -108,7 +108,7 @@ def _value(axis: Axis, mask: int) -> Any:
         return ABSENT
     if axis.line is not None and mask >> axis.line.piece(PLAIN_VERSION) & 1:
         return str(PLAIN_VERSION)
-    return axis.values[next(bits(mask))]
+    return axis.values[axis.liked(mask)]
 
 
 def _registered(axis: Axis, name: Any, vllm: str, homes: Homes) -> Any:
@@ -125,7 +125,7 @@ def _elements(at: int, axis: Axis, point: Point) -> list[Any]:
             shared = need
             for other in needs[i + 1 :]:
                 shared = shared & other or shared
-            chosen |= shared & -shared
+            chosen |= 1 << axis.liked(shared)
     if not chosen:  # one that no rule names, if it may be there
         allowed = point.allowed.get(at, axis.full)
         chosen = 1 << (allowed.bit_length() - 1) if allowed else 0
