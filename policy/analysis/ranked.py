@@ -20,10 +20,19 @@ __all__ = ["Ranked", "bits", "space_of"]
 
 # Of more sets of values on an axis, each part of it is asked and not each set.
 MANY_SETS = 32
+# So many bits are sooner found in the number as text: to take the lowest away makes the whole number anew.
+MANY_BITS = 16
 
 
 def bits(mask: int) -> Iterator[int]:
     """The indices of the bits that are set, lowest first."""
+    if mask.bit_count() > MANY_BITS:
+        text = bin(mask)[:1:-1]
+        at = text.find("1")
+        while at >= 0:
+            yield at
+            at = text.find("1", at + 1)
+        return
     while mask:
         low = mask & -mask
         yield low.bit_length() - 1
@@ -94,6 +103,7 @@ class Ranked:
         self._apart: dict[tuple[int, int, bool], int] = {}
         self._lines: dict[int, tuple[list[int], list[int]]] = {}
         self._covers: dict[tuple[int, bool], tuple[int, list[int]]] = {}
+        self._axes = [frozenset(box.axes()) for box in self.boxes]
         self._near: dict[int, tuple[Box, int, int]] = {}  # each box is asked about several times
         self.ties = Ties(self.space)
 
@@ -181,8 +191,7 @@ class Ranked:
         axes that count. Raises `OverBudget`."""
         axes = box.axes()
         avoided = [self.boxes[i] for i in others]
-        for other in avoided:
-            axes |= other.axes()
+        axes.update(*[self._axes[i] for i in others])
         switches = self._switches if overruled else (None,)
         ties: list[Box] | None = None
         for switch in switches:
@@ -206,7 +215,7 @@ class Ranked:
             if self._can_all_be_there(box.scalars):
                 return True, set(), False
         elif not overruled or not self._switch:
-            axes = box.axes().union(*(self.boxes[i].axes() for i in others))
+            axes = box.axes().union(*[self._axes[i] for i in others])
             point = self.search.outside(self._narrowed(box, axes), [self.boxes[i] for i in others])
             if point is None:
                 return False, {self.owner[others[i]] for i in self.search.used}, False
@@ -240,6 +249,11 @@ class Ranked:
         vllm, line = self.space.releases()
         known: Condition = (vllm, "is", self.homes.pieces(line, lambda r: r.switch != "none"))
         yield of_conditions([on, known], self.space)
+
+    def listed(self, boxes: int) -> list[int]:
+        """The indices of a set of boxes that a question is about. Raises `OverBudget` where they are too many."""
+        self.search.allow(boxes.bit_count())
+        return [*bits(boxes)]
 
     def boxes_of_rule(self, rule: int) -> range:
         return range(self.starts[rule], self.starts[rule + 1])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from policy.analysis.findings import Cut, NeverDecides
-from policy.analysis.ranked import Ranked, bits
+from policy.analysis.ranked import Ranked
 from policy.analysis.search import OverBudget
 
 __all__ = ["never_decides"]
@@ -36,7 +36,7 @@ def _of_rule(ranked: Ranked, i: int) -> NeverDecides | None:
     used: set[int] = set()
     for b in ranked.boxes_of_rule(i):
         box = ranked.boxes[b]
-        reaches, by, _ = ranked.reaches(box, [*bits(ranked.near(box) & earlier)], overruled=overruled)
+        reaches, by, _ = ranked.reaches(box, ranked.listed(ranked.near(box) & earlier), overruled=overruled)
         if reaches:
             return None
         used |= by
@@ -60,7 +60,7 @@ def _holds(ranked: Ranked, i: int, without: list[int], *, overruled: bool) -> bo
         which |= ranked.between(j, j + 1)
     for b in ranked.boxes_of_rule(i):
         box = ranked.boxes[b]
-        others = [*bits(ranked.near(box) & which)] if which else []
+        others = ranked.listed(ranked.near(box) & which)
         if ranked.reaches(box, others, overruled=overruled)[0]:
             return True
     return False

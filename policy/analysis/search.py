@@ -50,6 +50,11 @@ class Search:
         self._left = 0
         self.used: set[int] = set()
 
+    def allow(self, count: int) -> None:
+        """Raise `OverBudget` where a question could not look at `count` boxes once."""
+        if count >= min(self._budget.left, self._budget.per_question):
+            raise OverBudget
+
     def outside(self, box: Box, others: Sequence[Box]) -> Point | None:
         """A point of `box` that is in none of `others`, or None. Raises `OverBudget`."""
         self.used = set()
