@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from policy.decision.serving import Undecided, derived_for, with_switch
 from policy.engine.release import EngineRelease
 from policy.facts.facts import ABSENT, UNKNOWN, Facts
-from policy.rules.match import Leaf, Match, failing_term
+from policy.rules.match import Equal, Exists, Leaf, Match, Not, failing_term
 from policy.rules.policy_set import PolicySet
-from policy.secret import shown
+from policy.secret import is_secret, shown
 
-__all__ = ["LookedAt", "explain", "why"]
+__all__ = ["LookedAt", "explain", "why", "without_secrets"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,12 +68,24 @@ def _held(match: Match, facts: Facts) -> tuple[bool | None, str]:
     return held, why(term, facts)
 
 
+def without_secrets(term: Match) -> Match:
+    """The term as it may be said: what it wants of a variable that looks like a secret is hidden."""
+    if isinstance(term, Leaf):
+        asked = any(not isinstance(test, Exists) for test in term.tests)
+        hidden = asked and term.path.startswith("env.") and is_secret(term.path.removeprefix("env."))
+        return Leaf(term.path, (Equal("****"),)) if hidden else term
+    if isinstance(term, Not):
+        return Not(without_secrets(term.term))
+    return replace(term, terms=tuple(map(without_secrets, term.terms)))
+
+
 def why(term: Match, facts: Facts) -> str:
     """What keeps a term of a match from holding, with the fact's value; secrets are hidden."""
-    if not isinstance(term, Leaf):
-        return f"does not hold: {term}" if term.value(facts) is False else f"not known: {term}"
+    said = without_secrets(term)
+    if not isinstance(term, Leaf) or not isinstance(said, Leaf):
+        return f"does not hold: {said}" if term.value(facts) is False else f"not known: {said}"
     given = facts.value(term.path)
-    wanted = " or ".join(str(test) for test in term.tests)
+    wanted = " or ".join(str(test) for test in said.tests)
     if given is UNKNOWN:
         return f"{term.path} is not known; wanted {wanted}"
     found = "off" if given is ABSENT else _said(given)

@@ -13,7 +13,7 @@ import jsonschema_rs
 
 from policy.document.diagnostic import Diagnostic, DocumentError, nearest
 from policy.document.source import Document, plain_scalar
-from policy.secret import shown
+from policy.secret import is_secret, shown_text
 
 __all__ = ["API_VERSION", "SCHEMAS", "check", "load_schema", "mistakes", "raw_scalar", "schema_folder"]
 
@@ -114,6 +114,7 @@ def _diagnostics(document: Document, name: str, error: Any) -> Iterator[Diagnost
     here = document.locate(path)
     value = _value_at(document.data, path)
     field = str(path[-1]) if path else "the document"
+    said = _said(value, path)
     match kind.name:
         case "additionalProperties":
             known = _known_properties(name, error.schema_path)
@@ -135,20 +136,18 @@ def _diagnostics(document: Document, name: str, error: Any) -> Iterator[Diagnost
             expected = detail["expected_value"]
             code = "unknown-api-version" if field == "apiVersion" else "wrong-value"
             yield Diagnostic(
-                here, code, f"`{field}` is {_said(value)}, not `{expected}`", f"write `{field}: {expected}`"
+                here, code, f"`{field}` is {said}, not `{expected}`", f"write `{field}: {expected}`"
             )
         case "enum":
             options = [str(o) for o in detail["options"]]
             help_ = nearest(str(value), options) or "one of " + ", ".join(f"`{o}`" for o in options)
-            yield Diagnostic(here, "wrong-value", f"`{field}` cannot be {_said(value)}", help_)
+            yield Diagnostic(here, "wrong-value", f"`{field}` cannot be {said}", help_)
         case "format":
             help_ = "a date is written YYYY-MM-DD" if detail["format"] == "date" else ""
-            yield Diagnostic(
-                here, "wrong-value", f"`{field}` is {_said(value)}, not a {detail['format']}", help_
-            )
+            yield Diagnostic(here, "wrong-value", f"`{field}` is {said}, not a {detail['format']}", help_)
         case "pattern":
             help_ = str(_subschema(name, error.schema_path[:-1]).get("description", ""))
-            yield Diagnostic(here, "wrong-value", f"`{field}` cannot be {_said(value)}", help_)
+            yield Diagnostic(here, "wrong-value", f"`{field}` cannot be {said}", help_)
         case "propertyNames":
             # The name, not the value, is wrong: the nested error says how.
             wrong = str(detail["error"].instance)
@@ -159,9 +158,8 @@ def _diagnostics(document: Document, name: str, error: Any) -> Iterator[Diagnost
         case "minItems" | "minProperties" | "minLength":
             yield Diagnostic(here, "empty-value", f"`{field}` is empty")
         case _:
-            yield Diagnostic(
-                here, "wrong-value", f"`{field}`: {error.message[:1].lower()}{error.message[1:200]}"
-            )
+            message = "it cannot have this value" if _is_secret(path) else shown_text(error.message[:200])
+            yield Diagnostic(here, "wrong-value", f"`{field}`: {message[:1].lower()}{message[1:]}")
 
 
 def _wrong_type(
@@ -170,14 +168,14 @@ def _wrong_type(
     wanted = " or ".join(_TYPES[t] for t in types)
     field = next((str(step) for step in reversed(path) if isinstance(step, str)), "the document")
     subject = f"an item of `{field}`" if path and isinstance(path[-1], int) else f"`{field}`"
-    said = f"`{raw_scalar(document, path)}`" if isinstance(value, (int, float)) else _said(value)
+    said = f"`{raw_scalar(document, path)}`" if isinstance(value, (int, float)) else _said(value, path)
     help_ = ""
     if "string" in types and isinstance(value, (int, float)):
         help_ = f'quote it: "{raw_scalar(document, path)}"'
-        if shown(field, said) != said:
+        if _is_secret(path):
             said, help_ = "`****`", "quote it"
     elif "array" in types and isinstance(value, str) and "string" not in types:
-        help_ = f"a list is written `[{value}]`"
+        help_ = f"a list is written `[{said.strip('`')}]`"
     elif value is None and "object" in types and field != "rules":
         help_ = "to ask whether it is off, write `{exists: false}`" if "match" in path else ""
     return Diagnostic(document.locate(path), "wrong-type", f"{subject} is {said}, not {wanted}", help_)
@@ -196,13 +194,20 @@ def raw_scalar(document: Document, path: Sequence[str | int]) -> str:
     return word if word and plain_scalar(word) == value else json.dumps(value)
 
 
-def _said(value: Any) -> str:
-    """A value as the user would say it."""
+def _is_secret(path: Sequence[str | int]) -> bool:
+    """Whether the value at `path` belongs to a variable that looks like a secret."""
+    return any(is_secret(step.removeprefix("env.")) for step in path if isinstance(step, str))
+
+
+def _said(value: Any, path: Sequence[str | int] = ()) -> str:
+    """A value as the user would say it, at the place `path`."""
     if isinstance(value, Mapping):
         return "a mapping"
     if isinstance(value, list):
         return "a list"
-    text = json.dumps(value) if not isinstance(value, str) else value
+    text = json.dumps(value) if not isinstance(value, str) else shown_text(value)
+    if text and _is_secret(path):
+        return "`****`"
     return f"`{text[:80]}`" if text else "empty"
 
 

@@ -97,8 +97,8 @@ DRAFT = Cell((Case((), "draft"),))
 def decide_cell(
     policies: PolicySet, engine: EngineRelease, document: Mapping[str, Any], today: date | None
 ) -> Cell:
-    """The cell of one facts document; facts of the checkpoint that matter are taken apart."""
-    facts = Facts({**document, "vllm": engine.release})
+    """The cell of one facts document, its release in it; facts of the checkpoint that matter are taken apart."""
+    facts = Facts(document)
     decision = resolve(policies, engine, facts, today=today)
     if decision.status != "undetermined":
         return Cell((_case((), decision),))

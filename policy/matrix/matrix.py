@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date
 from typing import Any
 
@@ -21,10 +21,19 @@ ARCHITECTURE_PATHS = ("model_config.architectures", "model_config.architecture")
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A release and the architectures that it registers, with what the registry tells of each."""
+    """A release and the architectures that it registers, with what the registry tells of each.
+
+    `version` is what rules see, where the release is only assumed to decide for it.
+    """
 
     engine: EngineRelease
     architectures: Mapping[str, Mapping[str, Any]]
+    version: str | None = None
+
+    @property
+    def release(self) -> str:
+        """The release that the column is about."""
+        return self.version or self.engine.release
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,12 +65,16 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class Matrix:
-    """Rows of cells. `given` are the facts that were set for all, `command` what made the matrix."""
+    """Rows of cells. `given` are the facts that were set for all, `command` what made the matrix.
+
+    `assumed` are the releases that the catalog does not describe, each with the one that decides for it.
+    """
 
     releases: tuple[str, ...]
     rows: tuple[Row, ...]
     given: tuple[str, ...] = ()
     command: str = "runnerctl matrix"
+    assumed: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def notes(self) -> dict[str, int]:
@@ -97,6 +110,7 @@ class Matrix:
         """`rows[i].cells[j]` is for `releases[j]`; a cell is {answers, cases: [{given, answer, why}], needs}."""
         return {
             "releases": list(self.releases),
+            "assumed": dict(self.assumed),
             "given": list(self.given),
             "rows": [
                 {"architecture": row.architecture, "cells": [cell.as_json() for cell in row.cells]}
@@ -121,7 +135,8 @@ def build_matrix(
     rows = tuple(
         Row(name, cells) for name, cells in zip(architectures, zip(*by_column, strict=True), strict=True)
     )
-    return Matrix(tuple(c.engine.release for c in columns), rows, tuple(given), command)
+    assumed = {c.release: c.engine.release for c in columns if c.version is not None}
+    return Matrix(tuple(c.release for c in columns), rows, tuple(given), command, assumed)
 
 
 def _column(
@@ -144,7 +159,7 @@ def _column(
         key = (kind, name if name in listed else "", tuple(leaf.value(facts) for leaf in leaves))
         if key not in decided:
             document = architecture_facts(name, entry, over)
-            decided[key] = decide_cell(policies, column.engine, document, today)
+            decided[key] = decide_cell(policies, column.engine, {**document, "vllm": column.release}, today)
         cells.append(decided[key])
     return cells
 

@@ -17,9 +17,12 @@ def explained(matrix: Matrix) -> str:
     given = (
         f" Given for all: {', '.join(f'`{setting}`' for setting in matrix.given)}." if matrix.given else ""
     )
+    assumed = "".join(
+        f" vLLM {release} is decided as {by}; rules see {release}." for release, by in matrix.assumed.items()
+    )
     return (
         "Each cell is for a plain checkpoint: what neither the registry tells nor an option gives has vLLM's default "
-        f"(CUDA, the switch not set, no quantization, no speculation).{given}"
+        f"(CUDA, the switch not set, no quantization, no speculation).{given}{assumed}"
     )
 
 

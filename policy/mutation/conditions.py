@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from policy.facts.fields import OPEN_MAPPINGS, Field, expand, field
 from policy.mutation.change import Change, dropped, inside, without
 from policy.mutation.releases import changed_specifiers
 from policy.rules.match import is_glob
+from policy.secret import is_secret
 
 __all__ = ["match_changes"]
 
@@ -52,6 +54,13 @@ def _combined(data: Mapping[str, Any], key: str, terms: Sequence[Mapping[str, An
 
 
 def _condition(path: str, value: Any) -> Iterator[Change]:
+    changes = _value_changes(path, value)
+    if is_secret(path.removeprefix("env.")):
+        changes = (replace(change, said="the value, hidden here, is changed") for change in changes)
+    yield from changes
+
+
+def _value_changes(path: str, value: Any) -> Iterator[Change]:
     known = field(path) or Field(path, ("string",))
     if isinstance(value, Mapping):
         yield from _operators(known, value)

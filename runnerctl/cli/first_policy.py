@@ -12,7 +12,7 @@ from packaging.version import Version
 
 from policy.document.source import plain_scalar
 
-__all__ = ["Answers", "first_policy"]
+__all__ = ["Answers", "first_policy", "line_before"]
 
 _PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9 ._/+-]*\Z")
 _REVIEW = timedelta(days=182)
@@ -21,7 +21,12 @@ _SWITCH = "VLLM_USE_V2_MODEL_RUNNER"
 
 @dataclass(frozen=True, slots=True)
 class Answers:
-    """What was asked. `model` is a registered architecture that the tests are about; `own` the release's own choice."""
+    """What was asked, and what the catalog says to it.
+
+    `models` are registered architectures that the rule is about, for the tests, and `other` is one that it is not about,
+    if there is one. `own` is the release's own choice for the first of them, `switch` whether the release reads the
+    switch, and `before` a release of the line before, which the catalog need not describe.
+    """
 
     name: str
     owner: str
@@ -30,14 +35,25 @@ class Answers:
     require: str | None
     because: str
     link: str
-    model: str
-    own: str
+    models: tuple[str, ...]
     schema: str
+    other: str | None = None
+    own: str = ""
+    switch: bool = True
+    before: str = ""
+    before_described: bool = False
+
+    @property
+    def runner(self) -> str:
+        """The runner that the rule gives the first of the models."""
+        return self.own if self.require in (None, "engine") else str(self.require)
 
 
 def first_policy(answers: Answers, today: date) -> str:
     """The YAML text. `today` is the day from which the rule's review is counted."""
-    return "".join(f"{line}\n" for line in (*_head(answers), *_rules(answers, today), *_tests(answers)))
+    return "".join(
+        f"{line}\n" for line in (*_head(answers), *_rules(answers, today), *_tests(answers, today))
+    )
 
 
 def _head(answers: Answers) -> Iterator[str]:
@@ -98,29 +114,98 @@ def _rule(answers: Answers, today: date) -> Iterator[str]:
     )
 
 
-def _tests(answers: Answers) -> Iterator[str]:
-    _, after = _line(answers.release)
-    facts = f"architectures: [{answers.model}]"
+def _tests(answers: Answers, today: date) -> Iterator[str]:
     yield ""
-    yield "tests:"
     if answers.require is None:
-        yield f"  - name: vLLM {answers.release} decides by itself"
-        yield f"    given: {{vllm: {_quoted(answers.release)}, {facts}}}"
-        yield f"    expect: {{runner: {answers.own}, layer: engine}}"
+        yield "tests:"
+        yield from _test(
+            f"vLLM {answers.release} decides by itself",
+            _given(answers.release, answers.models[0]),
+            f"runner: {answers.own}, layer: engine",
+        )
         return
-    decides = f"rule: {rule_id(answers)}"
-    runner = answers.own if answers.require == "engine" else answers.require
-    against = "0" if runner == "v2" else "1"
-    yield f"  - name: what we run on {answers.release}"
-    yield f"    given: {{vllm: {_quoted(answers.release)}, {facts}}}"
-    yield f"    expect: {{runner: {runner}, {decides}}}"
-    yield "  - name: an image with the other runner baked in"
-    yield f'    given: {{vllm: {_quoted(answers.release)}, {facts}, env: {{{_SWITCH}: "{against}"}}}}'
-    yield f"    expect: {{runner: {runner}, {decides}, overrides: [{_SWITCH}]}}"
-    yield "  - name: the next release is another question"
-    yield f"    given: {{vllm: {after}.dev0, {facts}}}"
-    yield f"    assume: {_quoted(answers.release)}  # no catalog describes a nightly build: it is decided as this release"
-    yield "    expect: {layer: engine}"
+    yield "# Each part of the rule is held by a test: change one, and a test fails. `runnerctl test --mutation` tries them all."
+    yield "tests:"
+    yield from _of_models(answers)
+    yield from _of_review(answers, today + _REVIEW)
+    yield from _of_releases(answers)
+
+
+def _of_models(answers: Answers) -> Iterator[str]:
+    """Whom the rule is about and whom not, and that nothing else sets the switch."""
+    decided = f"runner: {answers.runner}, rule: {rule_id(answers)}"
+    first, *others = answers.models
+    facts = _given(answers.release, first)
+    unset = f"unset: [{_SWITCH if answers.require == 'engine' else ''}]"
+    # Without a switch nothing can be overridden below: the rule's own words are all that could be wrong.
+    more = "" if answers.switch else f", enforce: require, {unset}"
+    yield from _test(f"what we run on {answers.release}", facts, decided + more)
+    for model in others:
+        runs = f"rule: {rule_id(answers)}"
+        yield from _test(f"{model} on {answers.release}", _given(answers.release, model), runs)
+    if answers.other:
+        yield from _test(
+            "another model is another question", _given(answers.release, answers.other), "layer: engine"
+        )
+    if answers.switch:
+        against = "0" if answers.runner == "v2" else "1"
+        kept = "1" if answers.runner == "v2" else "0"
+        sets = unset if answers.require == "engine" else f'env: {{{_SWITCH}: "{kept}"}}'
+        yield from _test(
+            "an image with the other runner baked in",
+            f'{facts}, env: {{{_SWITCH}: "{against}"}}',
+            f"{decided}, {sets}, overrides: [{_SWITCH}]",
+        )
+
+
+def _of_review(answers: Answers, review: date) -> Iterator[str]:
+    """That the rule goes on deciding on the day of its review, and that this is said."""
+    expect = f'rule: {rule_id(answers)}, warnings: ["expired on {review}"]'
+    yield from _test(
+        "the day to look again", _given(answers.release, answers.models[0]), expect, today=review
+    )
+
+
+def _of_releases(answers: Answers) -> Iterator[str]:
+    """That the rule begins and ends where its releases do."""
+    first, after = _line(answers.release)
+    model, release = answers.models[0], answers.release
+    decided = f"rule: {rule_id(answers)}"
+    yield from _test(
+        "a nightly build",
+        _given(f"{first}.dev0", model),
+        decided,
+        assume=release,
+        why="no catalog describes a nightly build: it is decided as this release",
+    )
+    yield from _test(
+        "the release before is another question",
+        _given(answers.before, model),
+        "layer: engine",
+        assume=None if answers.before_described else release,
+    )
+    yield from _test(
+        "the next release is another question",
+        _given(f"{after}.dev0", model),
+        "layer: engine",
+        assume=release,
+    )
+
+
+def _given(release: str, model: str) -> str:
+    return f"vllm: {_quoted(release)}, architectures: [{_text(model)}]"
+
+
+def _test(
+    name: str, given: str, expect: str, *, today: date | None = None, assume: str | None = None, why: str = ""
+) -> Iterator[str]:
+    yield f"  - name: {_text(name)}"
+    yield f"    given: {{{given}}}"
+    if today is not None:
+        yield f"    today: {today}"
+    if assume is not None:
+        yield f"    assume: {_quoted(assume)}" + (f"  # {why}" if why else "")
+    yield f"    expect: {{{expect}}}"
 
 
 def rule_id(answers: Answers) -> str:
@@ -135,6 +220,12 @@ def _line(release: str) -> tuple[str, str]:
     """The minor release of a release, and the one after."""
     version = Version(release)
     return f"{version.major}.{version.minor}", f"{version.major}.{version.minor + 1}"
+
+
+def line_before(release: str) -> str:
+    """The first release of the line before; of the first line of a major version, that of the version before."""
+    version = Version(release)
+    return f"{version.major}.{version.minor - 1}.0" if version.minor else f"{max(version.major - 1, 0)}.0.0"
 
 
 def _quoted(release: str) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import os
 import sys
 from collections.abc import Sequence
@@ -43,7 +42,7 @@ def fmt(
     changes = _changes(_files(paths or policy_paths_here(Path())))
     for change in changes:
         if diff:
-            typer.echo(_utf_8(change.diff()), nl=False)
+            _show_diff(change)
         elif check and change.differs:
             typer.echo(f"would be formatted: {change.target}")
     if check or diff:
@@ -73,13 +72,15 @@ class _Change:
     def differs(self) -> bool:
         return self.text != self.source.text
 
-    def diff(self) -> str:
-        """A unified diff that `patch` takes; empty where nothing changes."""
-        old, new = self.source.text.splitlines(keepends=True), self.text.splitlines(keepends=True)
-        lines = difflib.unified_diff(old, new, self.target, self.target)
-        return "".join(
-            line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines
-        )
+
+def _show_diff(change: _Change) -> None:
+    from runnerctl.reporters.unified import unified_diff
+
+    diff = unified_diff(change.target, change.source.text, change.text)
+    typer.echo(_utf_8(diff.text), nl=False)
+    if diff.hidden:
+        message = "its diff hides secrets, so it cannot be applied; without --diff the file is formatted"
+        typer.echo(f"{change.target}: {message}", err=True)
 
 
 def _files(paths: Sequence[str]) -> list[str]:

@@ -4,24 +4,26 @@ from __future__ import annotations
 
 import re
 import sys
-from dataclasses import dataclass
-from fnmatch import fnmatchcase
+from dataclasses import dataclass, replace
+from datetime import date
 from pathlib import Path
 
 import typer
 
-from policy.decision import resolve
+from policy.decision import Decision, resolve
+from policy.document import Source, parse
 from policy.document.diagnostic import nearest
 from policy.engine import Catalog, EngineRelease
 from policy.facts.facts import Facts
-from policy.rules.match import is_glob
-from policy.rules.policy_set import PolicySet
+from policy.rules.match import Glob, is_glob
+from policy.rules.policy_set import PolicySet, compose, read_policy
 from runnerctl.cli.exits import UsageError
-from runnerctl.cli.first_policy import Answers
+from runnerctl.cli.first_policy import Answers, first_policy, line_before
 
 __all__ = ["Given", "answered"]
 
 SOME_MODEL = "LlamaForCausalLM"
+OTHER_MODEL = "Qwen3ForCausalLM"
 RUNNERS = ("v1", "v2", "engine")
 
 
@@ -68,38 +70,66 @@ def answered(given: Given, target: Path, schema: str, *, ask: bool) -> Answers:
         raise UsageError(
             "--architecture, --because and --link are about a rule; give --require v1|v2|engine, too"
         )
-    model = _model(catalog.architecture_names(engine.release), architectures, engine.release)
+    names = catalog.architecture_names(engine.release)
+    models = _models(names, architectures, engine.release)
+    other = _other(names, architectures) if require is not None else None
     answers = Answers(
-        name, owner, engine.release, architectures, require, because, given.link or "", model, "", schema
+        name, owner, engine.release, architectures, require, because, given.link or "", models, schema, other
     )
-    return _with_own_choice(answers, engine)
+    return _with_answers_of(catalog, engine, answers)
 
 
-def _with_own_choice(answers: Answers, engine: EngineRelease) -> Answers:
-    from dataclasses import replace
-
-    facts = Facts({"vllm": answers.release, "model_config": {"architectures": [answers.model]}})
-    own = resolve(PolicySet(), engine, facts)
+def _with_answers_of(catalog: Catalog, engine: EngineRelease, answers: Answers) -> Answers:
+    """The answers with what the catalog says to them. Raises `UsageError` for a runner that cannot be had."""
+    own = _decided(PolicySet(), engine, answers)
     if own.runner is None:
         raise UsageError(f"--release {answers.release}: {own.errors[0].message}")
-    return replace(answers, own=own.runner)
-
-
-def _model(names: tuple[str, ...], wanted: tuple[str, ...], release: str) -> str:
-    """An architecture that the tests are about. A name that the release does not register may be out of tree."""
-    if not wanted:
-        return SOME_MODEL
-    first = wanted[0]
-    if is_glob(first):
-        found = next((name for name in names if fnmatchcase(name, first)), None)
-        if found is None:
-            raise UsageError(f"--architecture {first}: vLLM {release} registers no name that it matches")
+    before = line_before(answers.release)
+    found = replace(
+        answers,
+        own=own.runner,
+        switch=engine.switch != "none",
+        before=before,
+        before_described=isinstance(catalog.find(before), EngineRelease),
+    )
+    if found.require is None:
         return found
-    for name in wanted:
-        if names and not is_glob(name) and name not in names:
+    text = first_policy(found, date.today())
+    policies = compose([read_policy(parse(Source("the first policy", text)))])
+    forced = _decided(policies, engine, found)
+    if forced.status == "error":
+        raise UsageError(f"--require {found.require}: {forced.errors[0].message}")
+    return found
+
+
+def _decided(policies: PolicySet, engine: EngineRelease, answers: Answers) -> Decision:
+    """What the first of the models gets on the release that was asked for, where `engine` decides for it."""
+    facts = {"vllm": answers.release, "model_config": {"architectures": [answers.models[0]]}}
+    return resolve(policies, engine, Facts(facts))
+
+
+def _models(names: tuple[str, ...], wanted: tuple[str, ...], release: str) -> tuple[str, ...]:
+    """An architecture for each that is wanted. A name that the release does not register may be out of tree."""
+    found: dict[str, None] = {}
+    for name in wanted or (SOME_MODEL,):
+        matching = next((n for n in names if _is_about(name, n)), None) if is_glob(name) else name
+        if matching is None:
+            raise UsageError(f"--architecture {name}: vLLM {release} registers no name that it matches")
+        found[matching] = None
+        if wanted and names and not is_glob(name) and name not in names:
             help_ = nearest(name, names, limit=1) or "is it out of tree?"
             typer.echo(f"note: vLLM {release} does not register `{name}`; {help_}", err=True)
-    return first
+    return tuple(found)
+
+
+def _other(names: tuple[str, ...], wanted: tuple[str, ...]) -> str | None:
+    """An architecture that the rule is not about: of those that come first to mind, or any."""
+    known = (name for name in (SOME_MODEL, OTHER_MODEL, *names) if name in names)
+    return next((n for n in known if wanted and not any(_is_about(w, n) for w in wanted)), None)
+
+
+def _is_about(wanted: str, name: str) -> bool:
+    return Glob(wanted).holds(name) if is_glob(wanted) else name == wanted
 
 
 def _asked_runner(*, ask: bool) -> str | None:

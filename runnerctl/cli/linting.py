@@ -252,25 +252,19 @@ def _write(before: Mapping[str, str], held: _Input) -> None:
 
 
 def _show_diff(before: Mapping[str, str], held: _Input) -> int:
-    import difflib
+    from runnerctl.reporters.unified import unified_diff
 
     changed = False
     for source in held.sources:
         old, new = before[source.name], source.text
         if old != new:
             changed = True
-            lines = difflib.unified_diff(
-                old.splitlines(keepends=True),
-                new.splitlines(keepends=True),
-                source.name,
-                source.name,
-            )
-            _write_document(
-                "".join(
-                    line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n"
-                    for line in lines
+            diff = unified_diff(source.name, old, new)
+            _write_document(diff.text)
+            if diff.hidden:
+                sys.stderr.write(
+                    f"{source.name}: its diff hides secrets, so it cannot be applied; --fix mends the file\n"
                 )
-            )
     if held.unreadable:
         sys.stderr.write("".join(f"{diagnostic}\n" for diagnostic in sorted(set(held.unreadable))))
         return int(ExitCode.INVALID)

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from runnerctl.cli.exits import UsageError
+from runnerctl.cli.exits import ExitCode, UsageError
 from runnerctl.cli.output import write_output
 
 if TYPE_CHECKING:
-    from policy.engine import Catalog
+    from policy.engine import Catalog, EngineRelease
     from policy.matrix import Column, Matrix
 
 
@@ -42,6 +42,12 @@ def matrix(
         list[str] | None, typer.Option("--set", metavar="PATH=VALUE", help="One fact, of all; repeatable.")
     ] = None,
     platform: Annotated[str | None, typer.Option(help="Short for --set platform=PLATFORM.")] = None,
+    assume: Annotated[
+        str | None,
+        typer.Option(
+            metavar="RELEASE", help="Decide as this release where the catalog does not know one of --release."
+        ),
+    ] = None,
     format_: Annotated[
         MatrixFormat, typer.Option("--format", help="text, markdown, html, svg or json.")
     ] = MatrixFormat.text,
@@ -59,14 +65,14 @@ def matrix(
     settings = [*(set_ or []), *([f"platform={platform}"] if platform is not None else [])]
     over = _given(settings)
     policies = read_policies(policy or [], no_policy=False)
-    columns = _columns(open_catalog(catalog), release or [])
+    columns = _columns(open_catalog(catalog), release or [], assume)
     built = build_matrix(
         columns,
         _selected(columns, architecture or []),
         policies,
         over,
         given=[*settings, *(f"--policy {name}" for name in policy or [])],
-        command=_command(release, architecture, policy, set_, platform, catalog),
+        command=_command(release, architecture, policy, set_, platform, assume, catalog),
         today=date.today(),
     )
     write_output(_rendered(built, format_), output)
@@ -85,15 +91,16 @@ def _given(settings: list[str]) -> Mapping[str, Any]:
     return over
 
 
-def _columns(catalog: Catalog, wanted: list[str]) -> list[Column]:
+def _columns(catalog: Catalog, wanted: list[str], assume: str | None) -> list[Column]:
     """The releases to show, oldest first; without a wish, all of which the registry is known."""
     from policy.matrix import Column
 
     columns = []
-    for name in _releases(catalog, wanted):
-        registered = catalog.names(name)
+    for name, engine in _releases(catalog, wanted, assume).items():
+        registered = catalog.names(engine.release)
         if registered is not None:
-            columns.append(Column(catalog.load(name), registered["architectures"]))
+            version = None if name == engine.release else name
+            columns.append(Column(engine, registered["architectures"], version))
         elif wanted:
             typer.echo(f"vLLM {name} is left out: the catalog has no list of its architectures", err=True)
     if not columns:
@@ -101,14 +108,14 @@ def _columns(catalog: Catalog, wanted: list[str]) -> list[Column]:
     return columns
 
 
-def _releases(catalog: Catalog, wanted: list[str]) -> list[str]:
+def _releases(catalog: Catalog, wanted: list[str], assume: str | None) -> dict[str, EngineRelease]:
+    """Each release that is wanted with the one that describes it, or is assumed to; oldest first."""
     from packaging.specifiers import InvalidSpecifier, SpecifierSet
+    from packaging.version import Version
 
-    from runnerctl.cli.catalog_text import described
-
-    if not wanted:
-        return list(catalog.releases)
-    found: set[str] = set()
+    found: dict[str, EngineRelease] = (
+        {} if wanted else {name: catalog.load(name) for name in catalog.releases}
+    )
     for text in wanted:
         if text.startswith(("<", ">", "=", "!", "~")):
             try:
@@ -118,10 +125,28 @@ def _releases(catalog: Catalog, wanted: list[str]) -> list[str]:
             matching = [r for r in catalog.releases if inside.contains(r, prereleases=True)]
             if not matching:
                 raise UsageError(f"--release {text}: no release of the catalog is in it")
-            found.update(matching)
+            found.update((name, catalog.load(name)) for name in matching)
             continue
-        found.add(described(catalog, text).release)
-    return [r for r in catalog.releases if r in found]
+        name, engine = _described(catalog, text, assume)
+        found[name] = engine
+    return dict(sorted(found.items(), key=lambda entry: Version(entry[0])))
+
+
+def _described(catalog: Catalog, text: str, assume: str | None) -> tuple[str, EngineRelease]:
+    """The release that a version is, and who decides for it. Leaves with exit 3 where the catalog does not say."""
+    from packaging.version import Version
+
+    from policy.engine import EngineRelease as Known
+
+    described = catalog.find(text)
+    if isinstance(described, Known):
+        return described.release, described
+    engine = catalog.find(text, assume)
+    if isinstance(engine, Known):
+        return str(Version(text)), engine
+    hint = f"; --assume {engine.nearest} decides as that release does" if engine.nearest else ""
+    typer.echo(f"{engine}{hint}", err=True)
+    raise typer.Exit(ExitCode.UNDETERMINED)
 
 
 def _selected(columns: list[Column], patterns: list[str]) -> list[str]:
@@ -150,6 +175,7 @@ def _command(
     policy: list[str] | None,
     settings: list[str] | None,
     platform: str | None,
+    assume: str | None,
     catalog: str | None,
 ) -> str:
     """What makes this matrix again, but for where it goes and how it looks."""
@@ -165,7 +191,7 @@ def _command(
         for option, values in named:
             for value in values or []:
                 yield from (option, value)
-        for option, one in (("--platform", platform), ("--catalog", catalog)):
+        for option, one in (("--platform", platform), ("--assume", assume), ("--catalog", catalog)):
             if one is not None:
                 yield from (option, one)
 

@@ -6,7 +6,7 @@ import unicodedata
 from collections.abc import Iterator
 
 from policy.lint.finding import Finding, Severity, Span
-from runnerctl.reporters.masked import without_secrets
+from runnerctl.reporters.masked import Masks, without_secrets
 from runnerctl.reporters.report import Report
 
 __all__ = ["summary", "text"]
@@ -18,7 +18,8 @@ _WIDEST = 120
 
 def text(report: Report, *, colour: bool) -> str:
     """Every finding in its order, without the summary."""
-    return "\n".join("\n".join(_finding(report, f, _Paint(colour))) for f in report.findings) + (
+    masks, paint = Masks(report.lines), _Paint(colour)
+    return "\n".join("\n".join(_finding(report, f, masks, paint)) for f in report.findings) + (
         "\n" if report.findings else ""
     )
 
@@ -40,11 +41,11 @@ class _Paint:
         return f"\x1b[{code}m{text}\x1b[0m" if self.on and text else text
 
 
-def _finding(report: Report, finding: Finding, paint: _Paint) -> Iterator[str]:
+def _finding(report: Report, finding: Finding, masks: Masks, paint: _Paint) -> Iterator[str]:
     colour = _COLOURS[finding.severity]
     head = paint(f"{finding.severity}[{finding.code}]", colour)
     yield f"{paint(_shown(str(finding.span)), '1')}: {head} {_shown(finding.message)} ({finding.name})"
-    yield from _excerpt(report, finding.span, paint, colour)
+    yield from _excerpt(report, finding.span, masks, paint, colour)
     for related in finding.related:
         yield f"  {_shown(str(related.span))}: {_shown(related.message)}"
     if finding.help:
@@ -53,11 +54,12 @@ def _finding(report: Report, finding: Finding, paint: _Paint) -> Iterator[str]:
         yield f"  fix:  {_shown(finding.fix.title)}" + (" (--fix)" if finding.fix.safe else "")
 
 
-def _excerpt(report: Report, span: Span, paint: _Paint, colour: str) -> Iterator[str]:
+def _excerpt(report: Report, span: Span, masks: Masks, paint: _Paint, colour: str) -> Iterator[str]:
     text = report.line(span.path, span.line)
     if text is None:
         return
-    line, start, end = without_secrets(text, span.column - 1, max(span.end_column - 1, span.column))
+    known = masks.of(span.path, span.line)
+    line, start, end = without_secrets(text, span.column - 1, max(span.end_column - 1, span.column), known)
     cut = max(0, start - _WIDEST // 2) if len(line) > _WIDEST else 0
     shown = line[cut : cut + _WIDEST]
     before, marked = shown[: start - cut], shown[start - cut : end - cut]

@@ -39,6 +39,20 @@ CASES: dict[str, tuple[list[str], dict[str, Any]]] = {
         ["--require", "engine", "--because", "x", "--architecture", "LlamaForCausalLM", "--architecture", "X"],
         {"rules": 1, "id": "llama-follows-vllm", "architectures": ["LlamaForCausalLM", "X"]},
     ),
+    "models that are spelled oddly": (
+        ["--require", "v1", "--because", "x", "--architecture", "true", "--architecture", "A, B: [c] #"],
+        {"rules": 1, "architectures": ["true", "A, B: [c] #"]},
+    ),
+    "all but every model": (
+        ["--require", "v1", "--because", "x", "--architecture", "*ForCausalLM", "--architecture", "Bert*"],
+        {"rules": 1, "id": "all-needs-v1", "architectures": ["*ForCausalLM", "Bert*"]},
+    ),
+    "a release without the switch": (
+        ["--release", "0.11.0", "--require", "v1", "--because", "x"], {"vllm": ">=0.11.dev0,<0.12.dev0"}
+    ),
+    "its own runner, pinned": (
+        ["--release", "0.12.0", "--require", "v1", "--because", "x"], {"runner": "v1", "enforce": "require"}
+    ),
     "evidence": (
         ["--require", "v2", "--because", "x", "--link", "https://example.org/?a=1#b"],
         {"rules": 1, "links": ["https://example.org/?a=1#b"]},
@@ -74,6 +88,9 @@ def test_a_first_policy(cli: Any, folder: Path, case: str) -> None:
     assert {key: said[key] for key in wanted} == wanted
     tested = cli("test", "--coverage", "--fail-under", "100") if rule else cli("test")
     assert tested.code == 0, tested.out + tested.err
+    if rule:
+        noticed = cli("test", "--mutation", "--fail-under", "100")
+        assert noticed.code == 0, noticed.out + noticed.err
     assert format_text(Source("p.yaml", text)) == text
     assert max(map(len, text.splitlines())) < 150
 
@@ -158,6 +175,10 @@ REFUSED = {
         "--architecture Nope*: ",
     ),
     "a runner": (["--require", "v3"], "v3"),
+    "a runner that the release does not have": (
+        ["--release", "0.11.0", "--require", "v2", "--because", "x"],
+        "--require v2: vLLM 0.11.0 cannot serve this deployment with v2",
+    ),
     "no such place": (["/proc/x/p.yaml"], "cannot be written"),
     "a file where a folder should be": (["file/p.yaml"], "cannot be written"),
     "a link that is none": (["--require", "v1", "--because", "x", "--link", "here"], "`0` cannot be `here`"),

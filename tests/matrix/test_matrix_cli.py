@@ -6,6 +6,7 @@ import contextlib
 import html.parser
 import io
 import json
+import re
 import shlex
 import sys
 import time
@@ -53,6 +54,10 @@ def runnerctl(*arguments: str) -> Done:
         (["--release", ">=0.99"], 2, "no release of the catalog is in it"),
         (["--release", ">=x"], 2, "not a PEP 440 version specifier"),
         (["--release", "0.99.0"], 3, "newer than the catalog"),
+        (["--release", "0.99.0"], 3, "; --assume 0.33.0 decides as that release does"),
+        (["--release", "0.99.0", "--assume", "0.98"], 2, "--assume 0.98: it is newer than the catalog"),
+        (["--release", "new", "--assume", "0.33.0"], 2, "`new` is not a release"),
+        (["--release", ">=0.99", "--assume", "0.33.0"], 2, "no release of the catalog is in it"),
         (["--set", "vllm=0.22.0"], 2, "give --release RELEASE"),
         (["--set", "architectures=[A]"], 2, "give --architecture GLOB"),
         (["--set", "model_config=null"], 2, "a matrix is about models"),
@@ -82,6 +87,44 @@ def test_releases(releases: list[str], shown: list[str]) -> None:
     assert json.loads(runnerctl(*options, *LLAMA, "--format", "json").stdout)["releases"] == shown
 
 
+# Releases, the one that is assumed, the columns, who decides for those that are not described, and Llama's runners.
+ASSUMED: dict[str, tuple[list[str], str, list[str], dict[str, str], list[str]]] = {
+    "a nightly build": (["0.23.dev7"], "0.22.1", ["0.23.dev7"], {"0.23.dev7": "0.22.1"}, ["v1"]),
+    "in its place among others": (
+        ["0.23.0", "0.23.dev7", "0.22.1"], "0.23.0", ["0.22.1", "0.23.dev7", "0.23.0"], {"0.23.dev7": "0.23.0"},
+        ["v1", "v2", "v2"],
+    ),
+    "a release to come, twice": (["0.99", "v0.99"], "0.33.0", ["0.99"], {"0.99": "0.33.0"}, ["v2"]),
+    "what is described": (["0.22.0", "0.23.0+cu129"], "0.33.0", ["0.22.0", "0.23.0"], {}, ["v1", "v2"]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", ASSUMED)
+def test_assumed_releases(case: str) -> None:
+    releases, assume, shown, assumed, runners = ASSUMED[case]
+    options = [word for release in releases for word in ("--release", release)]
+    found = json.loads(runnerctl(*options, *LLAMA, "--assume", assume, "--format", "json").stdout)
+    assert (found["releases"], found["assumed"]) == (shown, assumed)
+    assert [cell["answers"] for cell in found["rows"][0]["cells"]] == [[runner] for runner in runners]
+
+
+def test_an_assumed_release_is_said_in_every_form() -> None:
+    words = ["-r", "0.99", "--assume", "0.33.0", *LLAMA]
+    for format_ in ("text", "markdown", "html", "svg"):
+        said = " ".join(runnerctl(*words, "--format", format_).stdout.split())
+        assert "0.99 is decided as 0.33.0" in re.sub("<[^>]*> *<[^>]*>", " ", said), format_
+    assert "--assume 0.33.0" in runnerctl(*words, "--format", "markdown").stdout
+
+
+def test_rules_see_the_release_that_was_asked_for(tmp_path: Path) -> None:
+    rule = {"id": "late", "match": {"vllm": ">=0.99"}, "runner": "v1", "enforce": "require", "reason": "x"}
+    head = {"apiVersion": "runnerctl/v1", "kind": "RunnerPolicy", "metadata": {"name": "f"}}
+    (tmp_path / "p.yaml").write_text(yaml.safe_dump({**head, "rules": [rule]}))
+    words = ["-r", "0.33.0", "-r", "0.99", *LLAMA, "-p", str(tmp_path / "p.yaml"), "--assume", "0.33.0"]
+    (row,) = json.loads(runnerctl(*words, "--format", "json").stdout)["rows"]
+    assert [cell["answers"] for cell in row["cells"]] == [["v2"], ["v1"]]
+
+
 def test_policy_rules_count(tmp_path: Path) -> None:
     rule = {
         "id": "back",
@@ -104,7 +147,14 @@ def test_policy_rules_count(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "arguments", [[], ["-a", "*Qwen3*"], ["-r", "0.28.0", "--platform", "rocm"], ["-p", "configs"]]
+    "arguments",
+    [
+        [],
+        ["-r", "0.99", "--assume", "0.33.0"],
+        ["-a", "*Qwen3*"],
+        ["-r", "0.28.0", "--platform", "rocm"],
+        ["-p", "configs"],
+    ],
 )
 def test_json_fits_its_schema(arguments: list[str]) -> None:
     schema = json.loads((ROOT / "schemas" / "matrix.schema.json").read_text("utf-8"))

@@ -180,6 +180,13 @@ def test_match(case: str) -> None:
     assert [change.value for change in match_changes(match)] == wanted
 
 
+@pytest.mark.parametrize("value", ["hush", ["hush", "hus*"], {"ne": "hush"}], ids=str)
+def test_what_is_said_of_a_secret(value: Any) -> None:
+    changes = list(match_changes({"env.HF_TOKEN": value}))
+    assert len(changes) > 3
+    assert not [change.said for change in changes if "hus" in change.said]
+
+
 HEAD = "{apiVersion: runnerctl/v1, kind: RunnerPolicy, metadata: {name: p}, "
 
 # What follows HEAD, and what is said of each change, with its path.

@@ -48,7 +48,12 @@ CASES = {
     "not": ("    not: {platform: cuda}\n", LLAMA,
             "rule `wanted` does not match: does not hold: not {platform: cuda} (p.yaml:9:5)"),
     "a secret": ("    env.API_KEY: a\n", LLAMA + ", env.API_KEY: hush",
-                 "rule `wanted` does not match: env.API_KEY is ****; wanted a (p.yaml:9:5)"),
+                 "rule `wanted` does not match: env.API_KEY is ****; wanted **** (p.yaml:9:5)"),
+    "secrets in alternatives": (
+        "    not: {any: [{env.API_KEY: {ne: a}}, {platform: cuda}]}\n", LLAMA + ", env.API_KEY: a",
+        "rule `wanted` does not match: does not hold: not {any of {env.API_KEY: ****}, {platform: cuda}} (p.yaml:9:5)"),
+    "whether a secret is there": ("    env.API_KEY: {exists: false}\n", LLAMA + ", env.API_KEY: hush",
+                                  "rule `wanted` does not match: env.API_KEY is ****; wanted is off (p.yaml:9:19)"),
     "the same clause in another rule": (
         "    platform: rocm\n- {id: b, runner: v2, match: {platform: rocm}}\n", LLAMA,
         "rule `wanted` does not match: platform is cuda; wanted rocm (p.yaml:9:5)"),

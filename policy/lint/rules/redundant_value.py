@@ -30,6 +30,7 @@ from policy.lint.finding import Finding, Related
 from policy.lint.registry import Rule
 from policy.lint.subject import Subject
 from policy.rules.match import Equal, Glob, is_glob
+from policy.secret import shown
 
 __all__ = ["RULE", "check"]
 
@@ -45,7 +46,8 @@ def check(subject: Subject) -> Iterator[Finding]:
             for i, value in enumerate(values):
                 other = next((j for j, v in enumerate(values) if j != i and _covers(v, value, j < i)), None)
                 if other is not None:
-                    message = f"`{value}` is covered by `{values[other]}`"
+                    name = condition.path.removeprefix("env.")
+                    message = f"`{shown(name, str(value))}` is covered by `{shown(name, str(values[other]))}`"
                     related = Related(rule.file.span(*condition.at, other), "which stands here")
                     yield RULE.finding(rule.file.span(*condition.at, i), message, related=[related])
 

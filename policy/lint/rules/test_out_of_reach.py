@@ -32,6 +32,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from policy.decision.explain import without_secrets
 from policy.facts.facts import Facts
 from policy.facts.fields import SHORT_NAMES
 from policy.lint.finding import Finding, Related
@@ -58,7 +59,8 @@ def check(subject: Subject) -> Iterator[Finding]:
         facts = Facts(test.facts)
         if rule.rule.match.value(facts) is False:
             term = failing_term(rule.rule.match, facts)
-            message = f"rule `{rule.id}` cannot decide here: `{term}` does not hold"
+            said = "" if term is None else without_secrets(term)
+            message = f"rule `{rule.id}` cannot decide here: `{said}` does not hold"
             related = Related(rule.span(), f"rule `{rule.id}`")
             yield RULE.finding(test.span("expect", "rule"), message, related=[related])
 

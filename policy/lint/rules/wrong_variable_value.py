@@ -26,6 +26,7 @@ from policy.lint.finding import Finding
 from policy.lint.registry import Rule
 from policy.lint.subject import Subject
 from policy.lint.variables import unusable, variables
+from policy.secret import shown
 
 __all__ = ["RULE", "check"]
 
@@ -42,5 +43,5 @@ def check(subject: Subject) -> Iterator[Finding]:
         kinds = known.kinds(variable.name, variable.reached)
         wanted = [unusable(variable.value, kind) for kind in sorted(kinds)]
         if wanted and all(wanted):
-            message = f"`{variable.name}` takes {' or '.join(sorted({w for w in wanted if w}))}, not `{variable.value}`"
+            message = f"`{variable.name}` takes {' or '.join(sorted({w for w in wanted if w}))}, not `{shown(variable.name, variable.value)}`"
             yield RULE.finding(variable.span, message)
