@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from policy.decision.serving import Undecided, derived_for, with_switch
@@ -76,7 +76,7 @@ def without_secrets(term: Match) -> Match:
         return Leaf(term.path, (Equal("****"),)) if hidden else term
     if isinstance(term, Not):
         return Not(without_secrets(term.term))
-    return replace(term, terms=tuple(map(without_secrets, term.terms)))
+    return type(term)(tuple(map(without_secrets, term.terms)))
 
 
 def why(term: Match, facts: Facts) -> str:
