@@ -13,7 +13,7 @@ from policy.analysis.texts import text_classes
 from policy.document.schema import load_schema
 from policy.facts.facts import ABSENT
 from policy.facts.fields import NO_DEFAULT, Field
-from policy.rules.match import Compare, Differs, Equal, Glob, Test, is_glob
+from policy.rules.match import MOST_EXACT, Compare, Differs, Equal, Glob, Test, is_glob
 
 __all__ = ["default_first", "element_values", "scalar_values"]
 
@@ -56,7 +56,7 @@ def scalar_values(types: Iterable[str], known: Field | None, tests: Sequence[Tes
 def _numbers(ends: set[float], default: Any, *, whole: bool) -> list[float]:
     """Each bound, and a number between each two, below all and above all. The default comes where it belongs."""
     usable = isinstance(default, (int, float)) and not isinstance(default, bool)
-    points = sorted(e for e in ends if math.isfinite(e))
+    points = sorted(e for e in ends if isinstance(e, int) or math.isfinite(e))
     if not points:
         return [default if usable else 1]
     between: list[float] = [math.floor(points[0]) - 1]
@@ -66,14 +66,14 @@ def _numbers(ends: set[float], default: Any, *, whole: bool) -> list[float]:
         gap = sum(p < default for p in points)
         mine = [i for i, v in enumerate(between) if sum(p < v for p in points) == gap]
         between[mine[0] : mine[0] + 1] = [default]
-    return [*(p for p in points if not whole or float(p).is_integer()), *between]
+    return [*(p for p in points if not whole or isinstance(p, int) or p.is_integer()), *between]
 
 
 def _between(low: float, high: float, *, whole: bool) -> float | None:
     number = math.floor(low) + 1
     if number < high:
         return number
-    if whole:
+    if whole or abs(low) >= MOST_EXACT:
         return None
     middle = low / 2 + high / 2
     return middle if low < middle < high else None

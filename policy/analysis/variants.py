@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from packaging.version import Version
@@ -28,15 +28,16 @@ SPELLINGS = ("2", "00", "10", "-1", "on")
 
 
 def variants(base: Witness, point: Point, space: Space, homes: Homes) -> Iterator[Witness]:
-    """`base` with the switch set, in every other release of `point`, and with what each release does not serve.
+    """`base` with the switch set and not set, in every other release of `point`, and with what each release does not
+    serve.
 
     They need not match the same rules as `base`: whoever uses one asks again.
     """
     if not base.document.get("model_config"):  # most deployments have a model
         yield Witness({**base.document, "model_config": {"architectures": [ARCHITECTURE]}}, base.assume)
-    documents = [base.document, *(_with_switch(base.document, raw) for raw in SWITCHES)]
+    documents = [_with_switch(base.document, raw) for raw in (None, *SWITCHES)]
     spelled = [_with_switch(base.document, raw) for raw in SPELLINGS]
-    for document in (*documents[1:], *spelled):
+    for document in (*documents, *spelled):
         yield Witness(document, base.assume)
     vllm, line = space.releases()
     mask = point.scalars.get(vllm, line.full)
@@ -53,8 +54,12 @@ def variants(base: Witness, point: Point, space: Space, homes: Homes) -> Iterato
                 yield Witness(merged, homes.assumed(version))
 
 
-def _with_switch(document: Any, raw: str) -> dict[str, Any]:
-    return {**document, "env": {**document.get("env", {}), SWITCH: raw}}
+def _with_switch(document: Mapping[str, Any], raw: str | None) -> dict[str, Any]:
+    """The document with this value of the switch; None is not set."""
+    env = {name: value for name, value in (document.get("env") or {}).items() if name != SWITCH}
+    env |= {} if raw is None else {SWITCH: raw}
+    rest = {key: value for key, value in document.items() if key != "env"}
+    return {**rest, "env": env} if env else rest
 
 
 def _overlays(engine: EngineRelease, homes: Homes) -> Iterator[dict[str, Any]]:

@@ -10,7 +10,7 @@ from typing import Any
 
 from policy.decision.serving import SWITCH_PATH, SWITCH_VALUES
 from policy.facts.fields import OPEN_MAPPINGS, Field
-from policy.rules.match import Compare, Differs, Equal, Glob, Release, Test, is_glob
+from policy.rules.match import MOST_EXACT, Compare, Differs, Equal, Glob, Release, Test, is_glob
 
 __all__ = ["Values", "values_of"]
 
@@ -75,8 +75,8 @@ def _numbers(named: Sequence[Any], tests: Sequence[Test], *, whole: bool) -> lis
     ends = sorted(bounds | {1})
     beside: list[float] = [end + step for end in ends for step in (-1, 0, 1)]
     if not whole:
-        beside += [(low + high) / 2 for low, high in pairwise(ends)]
-    return [int(v) if float(v).is_integer() else v for v in sorted(set(beside))]
+        beside += [(low + high) / 2 for low, high in pairwise(ends) if max(abs(low), abs(high)) < MOST_EXACT]
+    return [int(v) if isinstance(v, float) and v.is_integer() else v for v in sorted(set(beside))]
 
 
 def _texts(named: Sequence[str], globs: Sequence[str]) -> Values:

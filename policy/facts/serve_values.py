@@ -6,6 +6,7 @@ import argparse
 import difflib
 import functools
 import json
+import math
 import re
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -42,7 +43,12 @@ def human_integer(text: str) -> int:
     if found is None:
         return int(text)
     number, unit = found.groups()
-    return int(float(number) * _DECIMAL[unit]) if unit in _DECIMAL else int(number) * _BINARY[unit]
+    if unit in _BINARY:
+        return int(number) * _BINARY[unit]
+    many = float(number) * _DECIMAL[unit]
+    if many == math.inf:
+        raise ValueError(f"`{text}` is too large")
+    return int(many)
 
 
 class Convert:
@@ -179,7 +185,7 @@ def _lax(value: Any, types: list[str]) -> Any:
         return value
     text = str(value).lower() if isinstance(value, str | int | float) else ""
     if "integer" in types and re.fullmatch(r"[+-]?\d+(\.0*)?", text):
-        return int(float(text)) if "." in text else int(text)
+        return int(text.partition(".")[0])
     if "number" in types and isinstance(value, str):
         try:
             return float(text)

@@ -18,6 +18,7 @@ from packaging.version import InvalidVersion, Version
 from policy.facts.facts import ABSENT, UNKNOWN, Facts
 
 __all__ = [
+    "MOST_EXACT",
     "All",
     "Any_",
     "Compare",
@@ -36,6 +37,8 @@ __all__ = [
 ]
 
 Scalar = str | int | float | bool
+# Above, a float lies between no two integers that follow each other; far above, an integer is no float at all.
+MOST_EXACT = 2**53
 
 
 class _Part:

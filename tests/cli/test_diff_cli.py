@@ -60,6 +60,47 @@ def test_two_files(cli: Cli, tmp_path: Path, rules: tuple[str, ...], code: int, 
     assert all(word in answer.out for word in words), answer.out
 
 
+SWITCH = "env.VLLM_USE_V2_MODEL_RUNNER"
+HUGE = "1" + 400 * "0"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "witness"),
+    [
+        # The rule that changed decides where the switch is 0, and the difference is where it is not set.
+        (
+            [
+                f"{{id: a, match: {{{SWITCH}: {{exists: false}}, labels.a: b}}, runner: v1}}",
+                f'{{id: b, match: {{{SWITCH}: "0"}}, runner: v2}}',
+            ],
+            ["{id: a, match: {}, runner: v1}"],
+            '{"vllm": "0.33.0"}',
+        ),
+        (
+            [f"{{id: a, match: {{model_config.max_model_len: {{ge: {HUGE}}}}}, runner: v1}}"],
+            [f"{{id: a, match: {{model_config.max_model_len: {{gt: {HUGE}}}}}, runner: v1}}"],
+            HUGE,
+        ),
+        (
+            [f"{{id: a, match: {{cache_config.gpu_memory_utilization: {HUGE}}}, runner: v1}}"],
+            [f"{{id: a, match: {{cache_config.gpu_memory_utilization: {HUGE}1}}, runner: v1}}"],
+            HUGE,
+        ),
+    ],
+    ids=["only without the switch", "a bound that is no float", "a value that is no float"],
+)
+def test_a_difference_that_is_easily_missed(
+    cli: Cli, tmp_path: Path, old: list[str], new: list[str], witness: str
+) -> None:
+    before, after = (
+        write(tmp_path / name, *(f"  - {rule}\n" for rule in rules))
+        for name, rules in (("old.yaml", old), ("new.yaml", new))
+    )
+    answer = cli("diff", before, after)
+    assert (answer.code, answer.err) == (1, "")
+    assert witness in answer.out
+
+
 def test_a_file_and_a_folder_of_several(cli: Cli, tmp_path: Path) -> None:
     old = write(tmp_path / "old.yaml", RULE, OTHER)
     write(tmp_path / "new" / "a.yaml", OTHER, name="a")

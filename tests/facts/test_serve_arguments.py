@@ -50,6 +50,7 @@ SET = [
     ),
     (["-tp", "2", "-tp", "8"], {"parallel_config": {"tensor_parallel_size": 8}}),
     (["--max-model-len", "1k"], {"model_config": {"max_model_len": 1000}}),
+    (["--max-model-len", "1.5k"], {"model_config": {"max_model_len": 1500}}),
     (["--max-model-len", "auto"], {}),
     (["--max-num-batched-tokens", "2K"], {"scheduler_config": {"max_num_batched_tokens": 2048}}),
     (["--gpu-memory-utilization", "0.5"], {"cache_config": {"gpu_memory_utilization": 0.5}}),
@@ -185,6 +186,7 @@ REFUSED = [
     (["--logits-processors"], "`--logits-processors` needs a value"),
     (["--compilation-config.mode"], "`--compilation-config.mode` needs a value"),
     (["--tensor-parallel-size", "four"], "`--tensor-parallel-size` cannot be `four`: it is not an integer"),
+    (["--max-model-len", "1" + 400 * "0" + "k"], "it is not an integer or `auto`"),  # no float is so large
     (["--max-model-len", "1.5K"], "`--max-model-len` cannot be `1.5K`"),
     (["--enforce-eager=true"], "`--enforce-eager` takes no value"),
     (["--max-num", "2"], "`--max-num` could be `--max-num-batched-tokens` or "),
