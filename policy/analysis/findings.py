@@ -82,12 +82,14 @@ class Redundant(NamedTuple):
 
     Asked of every release of the catalog in the rule's range (`releases`): wherever the rule takes part, the
     engine's own choice gives the same status, runner and error codes. `guards_switch`: a `require` for which this
-    is so as long as the operator's switch is not set; it still protects against the switch.
+    is so as long as the operator's switch is not set; it still protects against the switch. `beside` are rules that
+    overlap with it and decide alike: where it is unknown whether they match, the answer rests on this one.
     """
 
     rule: Rule
     releases: tuple[str, ...]
     guards_switch: bool
+    beside: tuple[Rule, ...] = ()
 
 
 class Unserved(NamedTuple):

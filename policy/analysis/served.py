@@ -13,7 +13,7 @@ from policy.analysis.engine_view import ALWAYS, Beyond, EngineView
 from policy.analysis.findings import Cut, Redundant, Unserved
 from policy.analysis.homes import Homes
 from policy.analysis.likeness import Likeness, Seen, seen
-from policy.analysis.ranked import Ranked
+from policy.analysis.ranked import Ranked, bits
 from policy.analysis.search import Budget, OverBudget, Point, Search
 from policy.analysis.space import Space
 from policy.analysis.ties import Ties
@@ -21,7 +21,7 @@ from policy.analysis.unanalysable import Unanalysable
 from policy.analysis.witness import settled, witness_at
 from policy.decision.serving import SWITCH_PATH, Refusal, own_choice, refusal, with_switch
 from policy.engine.release import Runner, other
-from policy.facts.facts import Facts
+from policy.facts.facts import UNKNOWN, Facts
 from policy.rules.match import All, Exists, Leaf, Match, Not
 from policy.rules.policy_set import Rule
 
@@ -114,7 +114,8 @@ class EngineQuestions:
 
     def _redundant(self, i: int, rule: Rule) -> Redundant | None:
         """None where the rule is of use, or where another rule would decide in its place. Raises `OverBudget`."""
-        if rule.env or self._has_neighbours(i, rule):
+        near = self._near(i)
+        if rule.env or self._differs_from(near, i, rule):
             return None
         runner = rule.runner
         reached: list[_Reach] = []
@@ -134,7 +135,8 @@ class EngineQuestions:
             and self._meets(All((rule.match, SWITCH_IS_SET)), r.version, (), ())
             for r in reached
         )
-        return Redundant(rule, tuple(reach.release for reach in reversed(reached)), guards)
+        releases = tuple(reach.release for reach in reversed(reached))
+        return Redundant(rule, releases, guards, tuple(self._beside(near, rule)))
 
     def _shows_use(self, reach: _Reach, runner: Runner) -> bool:
         """Whether the rule is of use for the deployment at hand: the usual case, quickly settled."""
@@ -149,14 +151,25 @@ class EngineQuestions:
             self._facts(reach), lambda facts: own_choice(view.engine, with_switch(facts, None)).runner
         )
 
-    def _has_neighbours(self, i: int, rule: Rule) -> bool:
-        """Whether another rule matches somewhere with this one that would not do the same in its place."""
+    def _near(self, i: int) -> int:
+        """The boxes of other rules that match somewhere with this one."""
         ranked = self._ranked
         near = 0
         for b in ranked.boxes_of_rule(i):
             near |= ranked.near(ranked.boxes[b], lists=False)
-        above = ranked.between(0, ranked.groups[i][0])
-        return bool(near & ~above & ~ranked.between(i, i + 1) & ~self._alike[rule.runner, rule.enforce])
+        return near & ~ranked.between(i, i + 1)
+
+    def _differs_from(self, near: int, i: int, rule: Rule) -> bool:
+        """Whether one of them would do something else in the place of the rule."""
+        above = self._ranked.between(0, self._ranked.groups[i][0])
+        return bool(near & ~above & ~self._alike[rule.runner, rule.enforce])
+
+    def _beside(self, near: int, rule: Rule) -> Iterator[Rule]:
+        """Those of them that decide alike where all is known, and of which it may be unknown whether they match."""
+        for j in sorted({self._ranked.owner[b] for b in bits(near)}):
+            beside = self._ranked.rules[j]
+            if beside.runner == rule.runner and any(_may_be_unknown(leaf) for leaf in beside.match.leaves()):
+                yield beside
 
     @functools.cached_property
     def _alike(self) -> Mapping[tuple[str, str], int]:
@@ -268,6 +281,11 @@ class EngineQuestions:
             if point is not None:
                 return point
         return None
+
+
+def _may_be_unknown(leaf: Leaf) -> bool:
+    """Whether a deployment that says nothing of a fact leaves it open."""
+    return Facts({}).value(leaf.path) is UNKNOWN
 
 
 def _sort(match: Match, positive: list[Match], negative: list[Match]) -> None:

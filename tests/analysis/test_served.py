@@ -107,6 +107,28 @@ def test_done_anyway(policies: Build, catalog: Catalog, rule: str, guards: bool 
 
 
 @pytest.mark.parametrize(
+    ("other", "beside"),
+    [
+        ('{id: b, match: {model: "org/*"}, runner: v1, enforce: require}', ["b"]),
+        ('{id: b, match: {model: "org/*"}, runner: v1, priority: -1}', ["b"]),
+        ("{id: b, match: {labels.a: b}, runner: v1, enforce: require}", []),  # a label is there or is not
+        ('{id: b, match: {model: "org/*"}, runner: v2, enforce: require}', []),  # undetermined with it, too
+        ('{id: b, match: {model: "org/*", vllm: ">=0.21.dev0"}, runner: v1, enforce: require}', []),
+    ],
+)
+def test_a_rule_that_settles_what_another_leaves_open(
+    policies: Build, catalog: Catalog, other: str, beside: list[str]
+) -> None:
+    rule = '{id: a, match: {vllm: "==0.20.*"}, runner: v1}'
+    both = policies([rule, other])
+    found = {r.rule.id: [b.id for b in r.beside] for r in analyse(both, catalog).redundant}
+    assert found["a"] == beside
+    facts = Facts({"vllm": "0.20.1", "model_config": {"architectures": ["LlamaForCausalLM"]}})
+    decided = [resolve(some, catalog.load("0.20.1"), facts).status for some in (both, policies([other]))]
+    assert (decided[0] != decided[1]) is bool(beside)
+
+
+@pytest.mark.parametrize(
     "beside",
     [
         "{id: b, match: {platform: cuda}, runner: v2}",

@@ -1,6 +1,7 @@
 """A rule changes nothing: every release of its range decides so by itself.
 
-It costs reading, and it hides what the release does. Where it still guards against an operator's switch, that is a note.
+It costs reading, and it hides what the release does. Where it still guards against an operator's switch, or settles
+deployments of which too little is known to say whether another rule matches, that is a note.
 
 Fails:
 
@@ -47,6 +48,11 @@ def check(subject: Subject) -> Iterator[Finding]:
         if found.guards_switch:
             message = f"rule `{rule.id}` only guards against the switch: vLLM {where} does the same by itself"
             yield RULE.finding(rule.span(), message, severity="note")
+        elif found.beside:
+            names = ", ".join(f"`{beside.id}`" for beside in found.beside[:3])
+            message = f"rule `{rule.id}` changes nothing where all facts are known: vLLM {where} does the same by itself"
+            help_ = f"where it is unknown whether {names} matches, `resolve` can only answer by this rule"
+            yield RULE.finding(rule.span(), message, help_, severity="note")
         else:
             message = f"rule `{rule.id}` changes nothing: vLLM {where} does the same by itself"
             yield RULE.finding(rule.span(), message, "take it out, or say in a comment what it waits for")
