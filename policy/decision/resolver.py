@@ -37,16 +37,22 @@ class Resolver:
         assume: str | None = None,
         strict_env: bool = False,
         today: date | None = None,
+        expand: bool = True,
     ) -> None:
+        """Without `expand`, globs do not expand over the architectures that a release registers."""
         self.policies = policies
         self.catalog = catalog
         self.assume = assume
         self.strict_env = strict_env
         self.today = today
+        self.expand = expand
         self._releases: dict[str | None, _Release] = {}
 
     def decide(self, document: Mapping[str, Any]) -> Decision:
-        """The decision for one document. Raises `InputError` when its `vllm` is no version, or no release to assume."""
+        """The decision for one document: the same object for deployments that are alike.
+
+        Raises `InputError` when its `vllm` is no version, or no release to assume.
+        """
         version = document.get("vllm")
         release = self._releases.get(version)
         if release is None:
@@ -66,7 +72,7 @@ class _Release:
         policies, catalog = resolver.policies, resolver.catalog
         engine = None if version is None else catalog.find(version, resolver.assume)
         self.engine: EngineRelease | UnknownRelease | None = engine
-        self.names = catalog.names_of(engine) if policies.rules else ()
+        self.names = catalog.names_of(engine) if policies.rules and resolver.expand else ()
         self._variables = {*policies.env, *(name for rule in policies.rules for name in rule.env)}
         self._matters: dict[str, bool] = {}
         self._seen: dict[tuple[Any, ...], Decision] = {}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -48,7 +49,7 @@ def values_of(path: str, known: Field | None, tests: Sequence[Test]) -> Values:
     if types & {"integer", "number"}:
         found += _numbers(named, tests, whole="number" not in types)
     if "string" in types:
-        texts = _texts([v for v in named if isinstance(v, str)], globs)
+        texts = _texts(tuple(v for v in named if isinstance(v, str)), tuple(globs))
         found += texts.tried
         complete = complete and texts.complete
         found += [v for t in tests if isinstance(t, Release) for v in _versions(t)]
@@ -79,8 +80,12 @@ def _numbers(named: Sequence[Any], tests: Sequence[Test], *, whole: bool) -> lis
     return [int(v) if isinstance(v, float) and v.is_integer() else v for v in sorted(set(beside))]
 
 
-def _texts(named: Sequence[str], globs: Sequence[str]) -> Values:
-    """The names, a text that is none of them, and for patterns texts in every combination that may exist."""
+@functools.lru_cache(maxsize=256)
+def _texts(named: tuple[str, ...], globs: tuple[str, ...]) -> Values:
+    """The names, a text that is none of them, and for patterns texts in every combination that may exist.
+
+    Remembered: there are thousands of combinations, and the deployments of a fleet lack the same facts.
+    """
     tried = list(dict.fromkeys([*named, UNNAMED, *_samples(globs)]))
     reached = {_signature(text, globs) for text in tried if text not in named}
     possible = {s for s in product((False, True), repeat=min(len(globs), 12)) if _may_exist(s, globs)}

@@ -1,7 +1,7 @@
 """Upgrades: what changes for a deployment between two vLLM releases under the same policies."""
 
 from policy.upgrade.change import KINDS, Change, Kind
-from policy.upgrade.compare import Side, compare
+from policy.upgrade.compare import Comparer
 from policy.upgrade.tally import Tally
 
-__all__ = ["KINDS", "Change", "Kind", "Side", "Tally", "compare"]
+__all__ = ["KINDS", "Change", "Comparer", "Kind", "Tally"]

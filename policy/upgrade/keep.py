@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
 from datetime import date, timedelta
@@ -25,11 +26,13 @@ from policy.rules.policy_set import PolicySet, Rule, rule_from_data
 from policy.rules.read_match import MatchReader
 from policy.upgrade.side import Side
 
-__all__ = ["Keep", "keep_runner"]
+__all__ = ["Keep", "deciding", "given_by", "keep_runner", "wanted"]
 
 # How long a suggested pin lasts before somebody has to look at it again.
 REVIEW = timedelta(days=90)
 Decided = tuple[Side, Decision]
+# What a document says where it says nothing; unlike null, which says something.
+_NOTHING = object()
 # Paths that a suggested match says already, or need not say.
 SAID = {"vllm", "model", "model_config", "model_config.architecture", "model_config.architectures"}
 
@@ -45,9 +48,7 @@ class Keep:
     @property
     def yaml(self) -> str | None:
         """The rule as an item of a policy's `rules:`."""
-        if self.rule is None:
-            return None
-        return str(yaml.safe_dump([dict(self.rule)], sort_keys=False, width=100, allow_unicode=True))
+        return None if self.rule is None else _yaml(json.dumps(self.rule))
 
     def as_json(self) -> dict[str, Any]:
         return {
@@ -59,30 +60,57 @@ class Keep:
         }
 
 
+@functools.lru_cache(maxsize=4096)
+def _yaml(rule: str) -> str:
+    """A rule, given as JSON, as an item of a list: deployments with one pin show it alike.
+
+    libyaml writes it in a fifth of the time, and the same wherever there are only plain letters and no empty text.
+    """
+    plain = rule.isascii() and "\\" not in rule and '""' not in rule
+    dumper = getattr(yaml, "CSafeDumper", yaml.SafeDumper) if plain else yaml.SafeDumper
+    return str(yaml.dump([json.loads(rule)], Dumper=dumper, sort_keys=False, width=100, allow_unicode=True))
+
+
 def keep_runner(
-    document: Mapping[str, Any], policies: PolicySet, before: Decided, after: Decided, *, today: date | None
+    document: Mapping[str, Any],
+    policies: PolicySet,
+    before: Decided,
+    after: Decided,
+    *,
+    paths: Sequence[str],
+    held: bool,
+    today: date | None,
 ) -> Keep | None:
-    """The pin for a deployment whose runner does not stay by itself, or stays only by an accident."""
-    wanted = _wanted(before, after)
-    if wanted is None:
+    """The pin for a deployment whose runner does not stay by itself, or stays only by an accident.
+
+    `paths` are those of `deciding`. `held` says that a pin holds for another deployment that is decided alike: one that
+    matches then holds for this one, too, and need not be tried.
+    """
+    found = wanted(before, after)
+    if found is None:
         return None
-    runner, why = wanted
+    runner, why = found
     engine = after[0].known
     clash = next((e.message for e in after[1].errors if e.code == "conflicting-rules"), None)
     if engine is None or clash:
         return Keep(runner, f"it cannot be kept: {clash or 'the release is not known'}")
-    match = _match(document, policies, before, after)
+    match = _match(document, paths, after[0].version)
     if len(match) == 1:
         return Keep(runner, "the facts name no model, architecture or label that a rule could match")
     entry = _entry(runner, match, why, today)
-    decision = _decide_with(entry, document, policies, after[0], engine, today)
+    rule = _rule(entry)
+    facts = after[0].facts(document)
+    if held and rule.match.value(facts) is True:
+        return Keep(runner, why, entry)
+    decision = _decide_with(rule, facts, policies, engine, today)
     if decision.status == "ok" and decision.runner == runner:
         return Keep(runner, why, entry)
     said = "; ".join(e.message for e in decision.errors)
     return Keep(runner, f"it cannot be kept: {said or 'another rule decides'}".replace(entry["id"], "pin"))
 
 
-def _wanted(before: Decided, after: Decided) -> tuple[Runner, str] | None:
+def wanted(before: Decided, after: Decided) -> tuple[Runner, str] | None:
+    """The runner that a pin is to keep, and why; None where nothing changes that a pin could be for."""
     (old, was), (new, becomes) = before, after
     if was.status == "ok" and was.runner and becomes.runner != was.runner:
         return (
@@ -111,9 +139,15 @@ def _entry(runner: Runner, match: Mapping[str, Any], why: str, today: date | Non
     return entry
 
 
-def _match(
-    document: Mapping[str, Any], policies: PolicySet, before: Decided, after: Decided
-) -> dict[str, Any]:
+def given_by(document: Mapping[str, Any], paths: Sequence[str]) -> list[Any]:
+    """All that a pin for the deployment can depend on, where `paths` are those on which its decisions rest."""
+    model = document.get("model")
+    architectures = (document.get("model_config") or {}).get("architectures")
+    labels = None if architectures else document.get("labels")
+    return [model, architectures, labels, *(_node(document, path) for path in paths)]
+
+
+def _match(document: Mapping[str, Any], paths: Sequence[str], release: str) -> dict[str, Any]:
     """What tells this deployment from others: its model, and the facts on which the decisions rest."""
     match: dict[str, Any] = {}
     model = document.get("model")
@@ -126,11 +160,11 @@ def _match(
         labels = document.get("labels") or {}
         match.update({f"labels.{name}": value for name, value in labels.items()})
     if match:
-        for path in sorted({*_deciding(document, policies, *before), *_deciding(document, policies, *after)}):
+        for path in paths:
             given = _given(document, path)
             if given is not None:
                 match[path] = given
-    match["vllm"] = _series(after[0].version)
+    match["vllm"] = _series(release)
     return match
 
 
@@ -138,6 +172,14 @@ def _series(release: str) -> str:
     """The release and the patch releases after it: the next upgrade asks again."""
     version = Version(release)
     return f">={version.base_version},<{version.major}.{version.minor + 1}.dev0"
+
+
+def deciding(
+    document: Mapping[str, Any], policies: PolicySet, before: Decided, after: Decided
+) -> tuple[str, ...]:
+    """The paths on which the decisions for a deployment rest, sorted."""
+    found = {*_deciding(document, policies, *before), *_deciding(document, policies, *after)}
+    return tuple(sorted(found))
 
 
 def _deciding(
@@ -174,30 +216,36 @@ def _given(document: Mapping[str, Any], path: str) -> Any:
     head = path.partition(".")[0]
     if path in SAID or (head == "env" and path != SWITCH_PATH) or field(path) is None:
         return None
-    node: Any = document
-    for step in path.split("."):
-        if not isinstance(node, Mapping) or step not in node:
-            return None
-        node = node[step]
+    node = _node(document, path)
+    if node is _NOTHING:
+        return None
     if node is None or isinstance(node, (list, Mapping)):
         return {"exists": node is not None}
     return node
 
 
-def _decide_with(
-    entry: Mapping[str, Any],
-    document: Mapping[str, Any],
-    policies: PolicySet,
-    side: Side,
-    engine: EngineRelease,
-    today: date | None,
-) -> Decision:
+def _node(document: Mapping[str, Any], path: str) -> Any:
+    """What the document says at `path`, or `_NOTHING`."""
+    node: Any = document
+    for step in path.split("."):
+        if not isinstance(node, Mapping) or step not in node:
+            return _NOTHING
+        node = node[step]
+    return node
+
+
+def _rule(entry: Mapping[str, Any]) -> Rule:
     reader = MatchReader(Document.unmarked("suggested rule", entry))
-    rule: Rule = rule_from_data(entry, reader.read(entry["match"], ()), "suggested", "the suggested rule")
+    return rule_from_data(entry, reader.read(entry["match"], ()), "suggested", "the suggested rule")
+
+
+def _decide_with(
+    rule: Rule, facts: Facts, policies: PolicySet, engine: EngineRelease, today: date | None
+) -> Decision:
     rules = tuple(sorted((*policies.rules, rule), key=lambda r: r.rank))
     # The rule matches and requires, so the release's own choice is not asked; its set of V2 architectures, which
     # is costly to combine with a large policy, cannot matter.
     engine = copy(engine)
     engine.default_v2_architectures = None
     with_it = PolicySet(policies.files, rules, policies.env)
-    return resolve(with_it, engine, side.facts(document), today=today)
+    return resolve(with_it, engine, facts, today=today)

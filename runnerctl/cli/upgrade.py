@@ -13,7 +13,7 @@ from runnerctl.cli.exits import ExitCode, UsageError
 if TYPE_CHECKING:
     from policy.engine import Catalog
     from policy.rules.policy_set import PolicySet
-    from policy.upgrade import Side, Tally
+    from policy.upgrade import Comparer, Tally
 
 
 class UpgradeFormat(StrEnum):
@@ -67,8 +67,8 @@ def upgrade(
     wanted = _kinds(fail_on or [])
     policies = read_policies(policy or [], no_policy=False)
     releases = open_catalog(catalog)
-    sides = (_side(from_, releases, assume), _side(to, releases, assume))
-    tally = _compare_all(facts or [], batch, set_ or [], policies, sides, format_, strict_env=strict_env)
+    comparer = _comparer(policies, releases, from_, to, assume, strict_env=strict_env)
+    tally = _compare_all(facts or [], batch, set_ or [], policies, comparer, format_)
     raise typer.Exit(_exit_code(tally, wanted))
 
 
@@ -84,10 +84,16 @@ def _kinds(given: list[str]) -> set[str]:
     return wanted
 
 
-def _side(version: str, catalog: Catalog, assume: str | None) -> Side:
-    from policy.upgrade import Side
+def _comparer(
+    policies: PolicySet, catalog: Catalog, before: str, after: str, assume: str | None, *, strict_env: bool
+) -> Comparer:
+    from datetime import date
 
-    return Side(version, catalog.find(version, assume))
+    from policy.upgrade import Comparer
+
+    return Comparer(
+        policies, catalog, before, after, assume=assume, strict_env=strict_env, today=date.today()
+    )
 
 
 def _compare_all(
@@ -95,29 +101,23 @@ def _compare_all(
     batch: str | None,
     settings: list[str],
     policies: PolicySet,
-    sides: tuple[Side, Side],
+    comparer: Comparer,
     format_: UpgradeFormat,
-    *,
-    strict_env: bool,
 ) -> Tally:
     """Compare every deployment as it is read, then write the report: its counts come first."""
-    from datetime import date
-
-    from policy.upgrade import Tally, compare
+    from policy.upgrade import Tally
     from policy.upgrade.pins import dead_rules
     from policy.upgrade.report import REPORTS
     from runnerctl.cli.deployments import BadDeployment, read_deployments
 
-    before, after = sides
+    before, after = comparer.before, comparer.after
     tally, report = Tally(before.version, after.version), REPORTS[format_.value]()
     for found in read_deployments(files, batch, settings):
         if isinstance(found, BadDeployment):
             tally.invalid += 1
             report.add_invalid(found.name, found.message)
             continue
-        change = compare(
-            found.name, found.facts, policies, before, after, strict_env=strict_env, today=date.today()
-        )
+        change = comparer.compare(found.name, found.facts)
         tally.add(change)
         report.add(change)
     if not tally.deployments + tally.invalid:

@@ -12,7 +12,7 @@ from policy.document.source import Source, parse
 from policy.engine import Catalog
 from policy.facts.facts import nest
 from policy.rules.policy_set import PolicySet, compose, read_policy
-from policy.upgrade import Change, Side, Tally, compare
+from policy.upgrade import Change, Comparer, Tally
 from policy.upgrade.pins import dead_rules
 
 CATALOG = Catalog()
@@ -42,14 +42,10 @@ def policies(rules: list[dict[str, Any]]) -> PolicySet:
     )
 
 
-def side(release: str) -> Side:
-    return Side(release, CATALOG.find(release))
-
-
 def change(
     before: str, after: str, facts: dict[str, Any], rules: list[dict[str, Any]] | None = None, **options: Any
 ) -> Change:
-    return compare("one", nest(facts), policies(rules or []), side(before), side(after), **options)
+    return Comparer(policies(rules or []), CATALOG, before, after, **options).compare("one", nest(facts))
 
 
 @pytest.mark.parametrize(
@@ -225,10 +221,9 @@ def test_globs_that_conflict_fail_where_both_match() -> None:
         {"id": "a", "match": {"architectures": "Llama*"}, "runner": "v1"},
         {"id": "b", "match": {"architectures": "*ForCausalLM"}, "runner": "v2"},
     ]
-    sides = (Side("0.22.0", CATALOG.find("0.22.0")), Side("0.23.0", CATALOG.find("0.23.0")))
-    spared = compare("one", nest({"architectures": ["OPTForCausalLM"]}), policies(rules), *sides)
+    spared = change("0.22.0", "0.23.0", {"architectures": ["OPTForCausalLM"]}, rules)
     assert spared.after.runner == "v2"
-    found = compare("two", nest({"architectures": ["LlamaForCausalLM"]}), policies(rules), *sides)
+    found = change("0.22.0", "0.23.0", {"architectures": ["LlamaForCausalLM"]}, rules)
     assert found.fails_in_both
     assert {e.code for e in found.after.errors} == {"conflicting-rules"}
 
@@ -251,14 +246,12 @@ def test_a_pin_takes_in_no_deployment_that_was_decided_for_another_reason() -> N
         "runner": "v1",
         "enforce": "require",
     }
-    sides = (Side("0.24.0", CATALOG.find("0.24.0")), Side("0.29.0", CATALOG.find("0.29.0")))
     given = {"architectures": ["LlamaForCausalLM"], "kv_transfer_config.kv_connector": "LMCacheConnectorV1"}
-    by_rule = compare("lm", nest(given), policies([rule]), *sides).keep
+    by_rule = change("0.24.0", "0.29.0", given, [rule]).keep
     assert by_rule is not None
     assert by_rule.rule is not None
     assert by_rule.rule["match"]["kv_transfer_config.kv_connector"] == "LMCacheConnectorV1"
 
     switched = {"architectures": ["Qwen3MoeForCausalLM"], "model_config.is_moe": True, **SWITCH_0}
-    sides = (Side("0.28.0", CATALOG.find("0.28.0")), Side("0.29.0", CATALOG.find("0.29.0")))
-    kept = compare("switched", nest(switched), policies([]), *sides).keep
+    kept = change("0.28.0", "0.29.0", switched).keep
     assert kept is None  # the operator's own switch keeps it
