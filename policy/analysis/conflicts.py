@@ -9,7 +9,6 @@ from policy.analysis.boxes import Box, joined
 from policy.analysis.findings import Conflict, Cut
 from policy.analysis.ranked import Ranked, bits
 from policy.analysis.search import OverBudget, Point
-from policy.rules.policy_set import Rule
 
 __all__ = ["MOST_CONFLICTS", "conflicts"]
 
@@ -50,53 +49,33 @@ def conflicts(ranked: Ranked, most: int = MOST_CONFLICTS) -> Iterator[Conflict |
 def _pairs(ranked: Ranked) -> Iterator[_Pair]:
     """Pairs of equal weight whose boxes meet and that want something else: first those that meet in lists of one
     element, then the others."""
-    wishes = _Wishes(ranked)
     in_longer_lists: list[int] = []
     for i in range(len(ranked.rules)):
-        met, near = _later_near(ranked, i, wishes)
+        met, near = _later_near(ranked, i)
         if near:
             yield from _wanting(ranked, i, _owners(ranked, met))
         if near & ~met:
             in_longer_lists.append(i)
     for i in in_longer_lists:
-        met, near = _later_near(ranked, i, wishes)
+        met, near = _later_near(ranked, i)
         yield from _wanting(ranked, i, _owners(ranked, near & ~met) - _owners(ranked, met))
 
 
-def _later_near(ranked: Ranked, i: int, wishes: _Wishes) -> tuple[int, int]:
+def _later_near(ranked: Ranked, i: int) -> tuple[int, int]:
     """The boxes of later rules of equal weight and another wish that rule `i` meets in lists of one element, and in
     any."""
     _, last = ranked.groups[i]
     if last == i + 1:
         return 0, 0
-    rest = ranked.between(i + 1, last) & wishes.other_than(ranked.rules[i])
+    rest = ranked.between(i + 1, last)
     met = near = 0
-    for b in ranked.boxes_of_rule(i) if rest else ():
+    for b in ranked.boxes_of_rule(i):
         met |= ranked.near(ranked.boxes[b])
         near |= ranked.near(ranked.boxes[b], lists=False)
+    if not near & rest:
+        return 0, 0
+    rest &= ranked.wanting_else(ranked.rules[i])
     return met & rest, near & rest
-
-
-class _Wishes:
-    """Which boxes are of rules that want what: another runner, or another value of a variable."""
-
-    def __init__(self, ranked: Ranked) -> None:
-        self._all = ranked.all_boxes
-        self._by: dict[tuple[str, ...], int] = {}
-        for j, rule in enumerate(ranked.rules):
-            own = ranked.between(j, j + 1)
-            wishes: list[tuple[str, ...]] = [("runner", rule.runner)]
-            for name, value in rule.env.items():
-                wishes += [("sets", name), ("to", name, value)]
-            for wish in wishes:
-                self._by[wish] = self._by.get(wish, 0) | own
-
-    def other_than(self, rule: Rule) -> int:
-        """The boxes of rules that want something else than `rule`."""
-        found = self._all & ~self._by["runner", rule.runner]
-        for name, value in rule.env.items():
-            found |= self._by["sets", name] & ~self._by["to", name, value]
-        return found
 
 
 def _owners(ranked: Ranked, boxes: int) -> set[int]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from policy.analysis.boxes import Box, boxes_of, of_conditions
@@ -103,7 +104,6 @@ class Ranked:
         self._apart: dict[tuple[int, int, bool], int] = {}
         self._lines: dict[int, tuple[list[int], list[int]]] = {}
         self._covers: dict[tuple[int, bool], tuple[int, list[int]]] = {}
-        self._axes = [frozenset(box.axes()) for box in self.boxes]
         self._near: dict[int, tuple[Box, int, int]] = {}  # each box is asked about several times
         self.ties = Ties(self.space)
 
@@ -183,6 +183,10 @@ class Ranked:
 
     # -- questions -------------------------------------------------------------------------------------------
 
+    @functools.cached_property
+    def _axes(self) -> list[frozenset[int]]:
+        return [frozenset(box.axes()) for box in self.boxes]
+
     def outside(
         self, box: Box, others: Sequence[int], *, overruled: bool
     ) -> tuple[Point | None, set[int], bool, set[int]]:
@@ -254,6 +258,26 @@ class Ranked:
         """The indices of a set of boxes that a question is about. Raises `OverBudget` where they are too many."""
         self.search.allow(boxes.bit_count())
         return [*bits(boxes)]
+
+    def wanting_else(self, rule: Rule) -> int:
+        """The boxes of rules that want another runner than `rule`, or another value of a variable."""
+        found = self.all_boxes & ~self._wishes["runner", rule.runner]
+        for name, value in rule.env.items():
+            found |= self._wishes["sets", name] & ~self._wishes["to", name, value]
+        return found
+
+    @functools.cached_property
+    def _wishes(self) -> dict[tuple[str, ...], int]:
+        """Which boxes are of rules that want what."""
+        found: dict[tuple[str, ...], int] = {}
+        for j, rule in enumerate(self.rules):
+            own = self.between(j, j + 1)
+            wishes: list[tuple[str, ...]] = [("runner", rule.runner)]
+            for name, value in rule.env.items():
+                wishes += [("sets", name), ("to", name, value)]
+            for wish in wishes:
+                found[wish] = found.get(wish, 0) | own
+        return found
 
     def boxes_of_rule(self, rule: int) -> range:
         return range(self.starts[rule], self.starts[rule + 1])

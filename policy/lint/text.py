@@ -14,6 +14,8 @@ from policy.rules.policy_set import Rule
 __all__ = ["Condition", "PolicyText", "RuleText", "Step", "TestText"]
 
 Step = str | int
+# A text of a match, and where it stands.
+Word = tuple[str, tuple[Step, ...]]
 
 # Facts that name registered architectures.
 ARCHITECTURE_PATHS = frozenset(
@@ -38,12 +40,12 @@ class Condition(NamedTuple):
     negated: bool
     top: bool
 
-    def words(self) -> Iterator[tuple[str, tuple[Step, ...]]]:
+    def words(self) -> list[Word]:
         """Each string that the fact is compared with, and where it stands; not what `ne` names."""
-        values = self.value if isinstance(self.value, list) else [self.value]
-        for i, value in enumerate(values):
-            if isinstance(value, str):
-                yield value, (*self.at, i) if values is self.value else self.at
+        if isinstance(self.value, str):
+            return [(self.value, self.at)]
+        listed = self.value if isinstance(self.value, list) else []
+        return [(value, (*self.at, i)) for i, value in enumerate(listed) if isinstance(value, str)]
 
 
 class PolicyText:
@@ -83,6 +85,10 @@ class RuleText:
         self.index = index
         self.data = data
         self.rule = rule
+        # Not `cached_property`, whose lock takes longer than the answer where there are thousands of rules.
+        self._conditions: tuple[Condition, ...] | None = None
+        self._architectures: tuple[Word, ...] | None = None
+        self._ranges: tuple[Word, ...] | None = None
 
     @property
     def id(self) -> str:
@@ -98,9 +104,15 @@ class RuleText:
         """Whether it requires the runner that will go."""
         return self.requires and bool(self.data["runner"] == "v1")
 
-    @functools.cached_property
+    @property
     def conditions(self) -> tuple[Condition, ...]:
         """Every condition of the match, wherever it is nested."""
+        found = self._conditions
+        if found is None:
+            found = self._conditions = self._read_conditions()
+        return found
+
+    def _read_conditions(self) -> tuple[Condition, ...]:
         at = ("rules", self.index, "match")
         match = self.data["match"]
         if NESTING.isdisjoint(match):  # most matches
@@ -112,17 +124,23 @@ class RuleText:
             )
         return tuple(_conditions(match, at, negated=False, top=True))
 
-    @functools.cached_property
-    def architectures(self) -> tuple[tuple[str, tuple[Step, ...]], ...]:
+    @property
+    def architectures(self) -> tuple[Word, ...]:
         """Each architecture, or pattern of some, that the match names, and where."""
-        return tuple(word for c in self.conditions if c.path in ARCHITECTURE_PATHS for word in c.words())
+        found = self._architectures
+        if found is None:
+            named = [c for c in self.conditions if c.path in ARCHITECTURE_PATHS]
+            found = self._architectures = tuple([word for c in named for word in c.words()])
+        return found
 
-    @functools.cached_property
-    def ranges(self) -> tuple[tuple[str, tuple[Step, ...]], ...]:
+    @property
+    def ranges(self) -> tuple[Word, ...]:
         """Each release range of a match that could be read, and where it stands."""
-        if self.rule is None:
-            return ()
-        return tuple(word for c in self.conditions if c.path == "vllm" for word in c.words())
+        found = self._ranges
+        if found is None:
+            of_vllm = [c for c in self.conditions if c.path == "vllm"] if self.rule is not None else []
+            found = self._ranges = tuple([word for c in of_vllm for word in c.words()])
+        return found
 
     def span(self, *at: Step, key: bool = False) -> Span:
         """Where a field of the rule stands; without a path, its id."""

@@ -70,7 +70,9 @@ def _plainly_holds(match: Match, given: Mapping[str, Any]) -> bool:
     for term in match.terms if isinstance(match, All) else (match,):
         if not isinstance(term, Leaf):
             return False
-        value = given.get(term.path, given.get(_SHORT.get(term.path, "")))
+        value = given.get(term.path)
+        if value is None:
+            value = given.get(_SHORT.get(term.path, ""))
         if value is None or not term.holds(value):
             return False
     return True
