@@ -118,18 +118,20 @@ class EngineQuestions:
         if rule.env or self._differs_from(near, i, rule):
             return None
         runner = rule.runner
-        reached: list[_Reach] = []
-        for reach in self._reaches(i):
-            if runner != "engine" and self._once("shown", rule, reach, lambda r: self._shows_use(r, runner)):
-                return None
-            reached.append(reach)
+        reached = [*self._reaches(i)]
         if not reached:
             return None  # it is about releases that the catalog does not describe
-        if runner != "engine" and any(
-            self._once(rule.enforce, rule, r, lambda r: self._is_of_use(rule, runner, r.version, r.release))
-            for r in reached
-        ):
-            return None
+        if runner != "engine":
+            if any(self._known(what, rule, reach) for reach in reached for what in ("shown", rule.enforce)):
+                return None
+            for reach in reached:
+                if self._once("shown", rule, reach, lambda r: self._shows_use(r, runner)):
+                    return None
+            for reach in reached:
+                if self._once(
+                    rule.enforce, rule, reach, lambda r: self._is_of_use(rule, runner, r.version, r.release)
+                ):
+                    return None
         guards = rule.enforce == "require" and any(
             self._homes.view(r.release).engine.switch != "none"
             and self._meets(All((rule.match, SWITCH_IS_SET)), r.version, (), ())
@@ -240,17 +242,25 @@ class EngineQuestions:
 
     def _once(self, what: str, rule: Rule, reach: _Reach, ask: Callable[[_Reach], bool]) -> bool:
         """The answer for a rule in a release, asked once for all rules that are alike to the release."""
-        to_see = self._seen.get(rule.id)
-        if to_see is None:
-            to_see = self._seen[rule.id] = seen(rule.match)
-        alike = self._likeness_to(reach.release).of(to_see)
-        if alike is None:
+        key = self._key(what, rule, reach)
+        if key is None:
             return ask(reach)
-        key = (what, rule.runner, reach.release, reach.version, alike)
         found = self._answers.get(key)
         if found is None:
             found = self._answers[key] = ask(reach)
         return found
+
+    def _known(self, what: str, rule: Rule, reach: _Reach) -> bool:
+        """Whether it is known that the answer is yes."""
+        return self._answers.get(self._key(what, rule, reach), False)
+
+    def _key(self, what: str, rule: Rule, reach: _Reach) -> Hashable:
+        """Equal for rules that are alike to the release; None where they cannot be told to be."""
+        to_see = self._seen.get(rule.id)
+        if to_see is None:
+            to_see = self._seen[rule.id] = seen(rule.match)
+        alike = self._likeness_to(reach.release).of(to_see)
+        return None if alike is None else (what, rule.runner, reach.release, reach.version, alike)
 
     def _likeness_to(self, release: str) -> Likeness:
         found = self._likeness.get(release)
