@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 # Named tuples, not dataclasses: a run of lint is shorter than what a handful of those costs at its start.
 
-__all__ = ["Edit", "Finding", "Fix", "Related", "Severity", "Span"]
+__all__ = ["Edit", "Finding", "Fix", "Related", "Severity", "Span", "finding_from_json"]
 
 # A note is worth knowing and never makes lint fail.
 Severity = Literal["error", "warning", "note"]
@@ -67,3 +67,20 @@ class Finding(NamedTuple):
     def page(self) -> str:
         """The page that explains the rule, relative to the root of the repository."""
         return f"docs/lint/{self.name}.md"
+
+
+def finding_from_json(entry: Any) -> Finding:
+    """A finding that JSON has written as a list. Raises `ValueError` or `TypeError` for anything else."""
+    code, name, severity, message, span, help_, related, fix = entry
+    return Finding(
+        code,
+        name,
+        severity,
+        message,
+        Span(*span),
+        help_,
+        tuple(Related(Span(*where), what) for where, what in related),
+        None
+        if fix is None
+        else Fix(fix[0], tuple(Edit(Span(*where), text) for where, text in fix[1]), fix[2]),
+    )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Callable, Iterator, Sequence, Set
 from datetime import date
 
 from policy.document.diagnostic import Diagnostic
@@ -12,11 +12,13 @@ from policy.engine.catalog import Catalog
 from policy.lint.finding import Edit, Finding, Fix, Span
 from policy.lint.reading import read
 from policy.lint.registry import Selection, by_name, checks
+from policy.lint.rules import ANALYSED, CHECKED
 from policy.lint.subject import Subject
 from policy.lint.suppression import MARK, Suppression, suppressions
 
 __all__ = ["lint"]
 
+Work = Callable[[], Sequence[Finding]]
 # What says the text of the file back from a place where a value may begin.
 _ECHOING = ("yaml-tag", "unknown-alias", "duplicate-key")
 
@@ -27,23 +29,29 @@ def lint(
     today: date,
     selection: Selection,
     unreadable: Sequence[Diagnostic] = (),
+    beside: Callable[[Work], Work] = lambda work: work,
 ) -> tuple[Finding, ...]:
     """The findings of the selected rules in `sources`, which are one policy set.
 
-    `unreadable` are what the caller could not read. Comments that silence findings are heeded, and checked.
+    `unreadable` are what the caller could not read. Comments that silence findings are heeded, and checked. `beside`
+    may begin the checks that rest on the analysis while the others run; what it returns is called for their findings.
     """
     done = read(sources)
     lines = {source.name: source.text.splitlines() for source in sources} if done.mistakes else {}
     found = [_mistake(d, lines.get(d.location.path, ())) for d in (*unreadable, *done.mistakes)]
     subject = Subject(done.files, done.policies, catalog, today, done.complete and not unreadable)
-    for rule, check in checks():
-        if rule in selection:
-            found.extend(check(subject))
+    analysed = beside(lambda: _checked(subject, ANALYSED, selection))
+    found.extend(_checked(subject, CHECKED, selection))
+    found.extend(analysed())
     comments = [comment for source in sources if MARK in source.text for comment in suppressions(source)]
     if comments:
         found = [*_silenced(found, comments, selection)]
     kept = {f.order: f for f in found if by_name()[f.name] in selection}
     return tuple(kept[order] for order in sorted(kept))
+
+
+def _checked(subject: Subject, stems: Sequence[str], selection: Selection) -> list[Finding]:
+    return [finding for rule, check in checks(stems) if rule in selection for finding in check(subject)]
 
 
 def _mistake(diagnostic: Diagnostic, lines: Sequence[str]) -> Finding:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from policy.document.diagnostic import nearest
 from policy.input_error import InputError
 from policy.lint.finding import Finding, Fix, Related, Severity, Span
-from policy.lint.rules import CHECKED, READ
+from policy.lint.rules import ANALYSED, CHECKED, READ
 
 if TYPE_CHECKING:
     from policy.lint.subject import Subject
@@ -90,12 +90,13 @@ def _module(name: str) -> Any:
 @functools.cache
 def rules() -> tuple[Rule, ...]:
     """Every rule, by code."""
-    return tuple(sorted((_module(stem).RULE for stem in (*CHECKED, *READ)), key=lambda rule: rule.code))
+    stems = (*CHECKED, *ANALYSED, *READ)
+    return tuple(sorted((_module(stem).RULE for stem in stems), key=lambda rule: rule.code))
 
 
-def checks() -> Iterator[tuple[Rule, Check]]:
-    """Every rule that has a check, with it."""
-    for stem in CHECKED:
+def checks(stems: Iterable[str] = (*CHECKED, *ANALYSED)) -> Iterator[tuple[Rule, Check]]:
+    """Every rule that has a check, with it, or those of some files."""
+    for stem in stems:
         module = _module(stem)
         yield module.RULE, module.check
 

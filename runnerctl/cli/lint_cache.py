@@ -12,10 +12,9 @@ import os
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 from policy.bounded import read_bounded
-from policy.lint.finding import Edit, Finding, Fix, Related, Span
+from policy.lint.finding import Finding, finding_from_json
 from policy.rules.files import policies_below, tests_of
 
 __all__ = ["LintCache", "plainly_read"]
@@ -87,7 +86,7 @@ class LintCache:
         """The findings of the same question before, or None."""
         try:
             kept = json.loads(self._path.read_bytes())
-            return tuple(map(_finding, kept)) if isinstance(kept, list) else None
+            return tuple(map(finding_from_json, kept)) if isinstance(kept, list) else None
         except (OSError, ValueError, TypeError, KeyError, RecursionError):
             return None
 
@@ -130,19 +129,3 @@ def _state(folder: Path) -> Iterator[str]:
         else:
             held = entry.stat()
             yield f"{entry.path}\0{held.st_size}\0{held.st_mtime_ns}\0"
-
-
-def _finding(entry: Any) -> Finding:
-    code, name, severity, message, span, help_, related, fix = entry
-    return Finding(
-        code,
-        name,
-        severity,
-        message,
-        Span(*span),
-        help_,
-        tuple(Related(Span(*where), what) for where, what in related),
-        None
-        if fix is None
-        else Fix(fix[0], tuple(Edit(Span(*where), text) for where, text in fix[1]), fix[2]),
-    )

@@ -27,6 +27,8 @@ __all__ = ["FORMATS", "run_lint"]
 
 FORMATS = ("text", "json", "sarif", "github", "junit")
 STDIN = "-"
+# Of so many letters, a process beside this one is worth its start.
+MUCH = 100_000
 # A fix may make room for another one in the same place; more rounds than this are a circle.
 MOST_ROUNDS = 10
 
@@ -131,7 +133,12 @@ class _Run(NamedTuple):
         from policy.lint.lint import lint
         from runnerctl.cli.inputs import open_catalog
 
-        return lint(held.sources, open_catalog(self.catalog), self.today, self.selection, held.unreadable)
+        catalog = open_catalog(self.catalog)
+        if sum(len(source.text) for source in held.sources) < MUCH:
+            return lint(held.sources, catalog, self.today, self.selection, held.unreadable)
+        from runnerctl.cli.beside import beside
+
+        return lint(held.sources, catalog, self.today, self.selection, held.unreadable, beside)
 
 
 def _split(words: Sequence[str]) -> list[str]:

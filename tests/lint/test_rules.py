@@ -31,8 +31,12 @@ DIAGNOSED = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)+")
 def test_every_file_of_rules_is_registered_once() -> None:
     folder = Path(policy.lint.rules.__file__).parent
     stems = sorted(path.stem for path in folder.glob("*.py") if path.stem != "__init__")
-    assert stems == sorted((*policy.lint.rules.CHECKED, *policy.lint.rules.READ))
-    assert {stem(rule) for rule, _ in checks()} == set(policy.lint.rules.CHECKED)
+    checked = (*policy.lint.rules.CHECKED, *policy.lint.rules.ANALYSED)
+    assert stems == sorted((*checked, *policy.lint.rules.READ))
+    assert {stem(rule) for rule, _ in checks()} == set(checked)
+    for name in checked:
+        analysed = "subject.analysis" in (folder / f"{name}.py").read_text("utf-8")
+        assert analysed is (name in policy.lint.rules.ANALYSED)
     for name in policy.lint.rules.READ:
         assert "def check(" not in (folder / f"{name}.py").read_text("utf-8")
     assert sorted(map(stem, rules())) == stems
