@@ -78,16 +78,16 @@ class Decision(NamedTuple):
         return (self.status, self.runner, tuple(sorted(self.env_set.items())), self.env_unset)
 
     def as_json(self) -> dict[str, Any]:
-        """The JSON object of `schemas/decision.schema.json`."""
-        architectures = self.default_v2_architectures
+        """The JSON object of `schemas/decision.schema.json`, which people and log files may see: it is what is `shown`."""
+        said, architectures = self.shown(), self.default_v2_architectures
         return {
             "status": self.status,
             "runner": self.runner,
             "vllm": self.vllm,
             "decided_by": self.decided_by.as_json() if self.decided_by else None,
-            "env": {"set": dict(self.env_set), "unset": list(self.env_unset)},
+            "env": {"set": dict(said.env_set), "unset": list(self.env_unset)},
             "default_v2_architectures": None if architectures is None else list(architectures),
-            "overrides": [o.shown().as_json() for o in self.overrides],
+            "overrides": [o.as_json() for o in said.overrides],
             "warnings": list(self.warnings),
             "missing_facts": list(self.missing_facts),
             "errors": [e.as_json() for e in self.errors],

@@ -68,8 +68,8 @@ def differences_json(found: Differences) -> dict[str, Any]:
                 "old_by": difference.old_by,
                 "new_by": difference.new_by,
                 **_witness(difference),
-                "old": difference.old.shown().as_json(),
-                "new": difference.new.shown().as_json(),
+                "old": difference.old.as_json(),
+                "new": difference.new.as_json(),
             }
             for difference in found.found
         ],

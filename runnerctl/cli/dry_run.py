@@ -45,7 +45,7 @@ def _as_json(plan: Plan, variables: dict[str, str]) -> dict[str, object]:
         "set": variables,
         "unset": plan.removed,
         "deferred": plan.deferred,
-        "decision": None if plan.deferred else plan.decision.shown().as_json(),
+        "decision": None if plan.deferred else plan.decision.as_json(),
     }
 
 

@@ -124,5 +124,5 @@ def _test_json(outcome: Outcome) -> dict[str, Any]:
             for unmet in outcome.unmet
         ],
         "why": list(explained(outcome)),
-        "decision": outcome.decision.shown().as_json(),
+        "decision": outcome.decision.as_json(),
     }

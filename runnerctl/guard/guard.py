@@ -98,7 +98,7 @@ class Guard:
             return
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
-            text = json.dumps(decision.shown().as_json(), indent=1) + "\n"
+            text = json.dumps(decision.as_json(), indent=1) + "\n"
             write_atomically(self.folder / "decision.json", text)
         except OSError as error:
             logger.error("runnerctl: no decision.json in %s: %s", self.folder, error)

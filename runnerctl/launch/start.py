@@ -66,7 +66,7 @@ def start(plan: Plan) -> NoReturn:
             old.unlink()  # records of an earlier launch in the same folder are not this one's
         write_atomically(plan.folder / "policy.json", to_text(plan.artifact))
         if not plan.deferred:  # else the guard will leave it
-            text = json.dumps(plan.decision.shown().as_json(), indent=1) + "\n"
+            text = json.dumps(plan.decision.as_json(), indent=1) + "\n"
             write_atomically(plan.folder / "decision.json", text)
     except OSError as error:
         reason = reason_of(error)
