@@ -2,47 +2,129 @@
 
 from __future__ import annotations
 
+import functools
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
-__all__ = ["is_secret", "may_hold_secrets", "shown", "shown_facts", "shown_text"]
+__all__ = [
+    "HIDDEN",
+    "is_secret",
+    "may_hold_secrets",
+    "secret_shapes",
+    "shown",
+    "shown_entry",
+    "shown_facts",
+    "shown_text",
+]
 
-# Whole words of a name: TOKEN is a secret, TOKENS (as in MAX_NUM_BATCHED_TOKENS) and TOKENIZER are not.
+HIDDEN = "****"
+
 # Patterns are texts: compiling these takes longer than a start may, and few commands show a variable.
-_WORDS = (
-    r"TOKEN|SECRETS?|PASS|PASSWD|PASSWORD|PASSPHRASE|PGPASS|PWD|AUTH|AUTHORIZATION|CREDENTIALS?|COOKIE|DSN"
-    r"|WEBHOOK|API_?KEYS?|(?:ACCESS|PRIVATE|ENCRYPTION|SIGNING)_?KEY"
+# What a word of a secret's name ends with, as in HFTOKEN1. TOKENS alone are what a model reads, as in MAX_TOKENS.
+_ENDINGS = (
+    r"TOKEN|(?:ACCESS|API|AUTH|BEARER|BOT|GITHUB|GITLAB|HF|REFRESH|SECRET|SESSION)_?TOKENS|SECRETS?"
+    r"|PASSWORDS?|PASSWDS?|PASSPHRASES?|CREDENTIALS?|API_?KEYS?"
+    r"|(?:ACCESS|ENCRYPTION|MASTER|PRIVATE|SECRET|SIGNING|SSH)_?KEYS?"
 )
-_HIDDEN = rf"(?i)(?:^|_)(?:{_WORDS}|KEY$|DATABASE_URL)(?:_|$)"
-_HARMLESS = ("PWD", "OLDPWD")
-_ASSIGNED = r"((?P<name>[A-Za-z_][\w-]*)(?:=|:\s+))(?P<value>[^\s,}\]`]+)"
-_CREDENTIALS_IN_URL = r"(?<=://)[^/@\s]+:[^/@\s]+(?=@)"
+# What is a word of its own, because other words end with it.
+_WORDS = r"PGPASS|PWD|AUTH|AUTHORIZATION|CREDS?|COOKIES?|DSN|WEBHOOKS?|DATABASE_URL"
+_NAME = (
+    rf"(?ai)(?:{_ENDINGS}|(?:^|_)(?:{_WORDS}))\d*(?:_|$)"
+    r"|(?:^|(?<!PUBLIC)(?<!CACHE)(?<!SORT)(?<!PARTITION)_)(?:KEY|PASS)\d*(?:_\d+)?$"
+)
+# What has such a word in its name and is none: switches, measures, places of secrets, and tokens of a model.
+_ABOUT = (
+    r"(?ai)(?:^|_)(?:SKIP|ENABLE|DISABLE|ALLOW|REQUIRE|VALIDATE)_"
+    r"|_(?:THRESHOLD|LIMIT|COUNT|SIZE|LEN|LENGTH|BUDGET|TTL|TIMEOUT|EXPIRY|LIFETIME|FILE|PATH|DIR|SOCK|NAME|TYPE|MODE"
+    r"|METHOD|ENABLED|DISABLED|REQUIRED)$"
+    r"|(?:^|_)(?:BOS|EOS|PAD|UNK|MASK|SEP|CLS|STOP|IMAGE|AUDIO|VIDEO|SPECIAL|PER|MAX|MIN|NUM)_TOKEN(?:_IDS?)?$"
+    r"|TOKEN_(?:BUDGETS?|COUNT|IDS|LEN|LIMIT|NUM|PROB|SIZE|THRESHOLD|TREE)(?:_|$)"
+    r"|^(?:OLD)?PWD$"
+)
+# Values that tell by themselves. Each begins where no other could: a long text is gone through once.
+_SHAPES = (
+    r"(?<![\w-])(?:hf_[A-Za-z0-9]{20,}|gh[a-z]_[A-Za-z0-9]{20,}|github_pat_\w{20,}"
+    r"|(?:AKIA|ASIA)[A-Z0-9]{16}(?![A-Za-z0-9])|sk-(?=[\w-]*\d)[\w-]{20,}|xox[a-z]-[\w-]{10,}|glpat-[\w-]{16,}"
+    r"|eyJ[\w-]{10,}\.[\w.-]+)"
+    r"|-----BEGIN [A-Z ]*PRIVATE KEY(?: BLOCK)?-----(?s:.*?)(?:-----END [A-Z ]*PRIVATE KEY(?: BLOCK)?-----|\Z)"
+)
+_URL_USER = r"(?<=://)[^/\s]+(?=@)"
+_RANDOM = r"(?=[\w-]*\d)(?=[\w-]*[A-Za-z])[\w-]{20,}"
+# Whatever could be a secret's name in a text of small letters, and what could spell one, or an address, out; and what
+# one of these is found with: most texts hold none, which is told ten times as quickly.
+_MAYBE = rf"(?:{_ENDINGS}|{_WORDS}|KEY|PASS)".lower() + r"\d*(?![a-z0-9])|\\[xu/\r\n]"
+_ROOTS = (
+    "token",
+    "key",
+    "secret",
+    "pass",
+    "pwd",
+    "auth",
+    "cred",
+    "cookie",
+    "dsn",
+    "webhook",
+    "database_url",
+    "\\",
+)
+_ASSIGNED = r"""(?<![\w.-])(?P<name>[\w.-]+)(?:["']\s*:\s*|=|:\s+)"""
+_VALUE = r""""[^"]*"?|'[^']*'?|[^\s,}\]`]+"""
+_ENTRY = r"""\s*["']?(?P<name>[\w.-]+)["']?\s*[=:\s]\s*(?=\S)"""
 
 
-# Whatever could be such a name in a text, and what could spell one out.
-_MAYBE = rf"(?i)(?<![a-z0-9])(?:{_WORDS}|KEY|DATABASE_URL)(?![a-z0-9])|\\[xu]"
-
-
+@functools.lru_cache(maxsize=1024)
 def is_secret(name: str) -> bool:
     """Whether a variable of this name looks like a secret."""
-    return bool(re.search(_HIDDEN, name.replace("-", "_"))) and name not in _HARMLESS
+    plain = name.replace("-", "_").replace(".", "_")
+    return re.search(_NAME, plain) is not None and re.search(_ABOUT, plain) is None
 
 
 def may_hold_secrets(text: str) -> bool:
-    """Whether a text may hold the value of a secret: false where that is sure, and quickly told."""
-    return ("://" in text and "@" in text) or re.search(_MAYBE, text.replace("-", "_")) is not None
+    """Whether a text may hold a secret: false where that is sure, and quickly told."""
+    if "://" in text and "@" in text:
+        return True
+    small = text.lower()
+    if any(root in small for root in _ROOTS) and re.search(_MAYBE, small.replace("-", "_")):
+        return True
+    return re.search(_SHAPES, text) is not None
+
+
+def secret_shapes(text: str) -> Iterator[tuple[int, int]]:
+    """Where values begin and end that are secrets whatever they belong to: tokens, keys, and credentials of addresses."""
+    for found in re.finditer(_SHAPES, text):
+        yield found.span()
+    for found in re.finditer(_URL_USER, text):
+        user, colon, password = found[0].partition(":")
+        if (colon and password) or re.fullmatch(_RANDOM, user):
+            yield found.span()
 
 
 def shown(name: str, value: str) -> str:
     """The value as it may be shown: that of a variable that looks like a secret is hidden."""
-    return "****" if value and is_secret(name) else re.sub(_CREDENTIALS_IN_URL, "****", value)
+    return HIDDEN if value and is_secret(name) else _without_shapes(value)
 
 
 def shown_text(text: str) -> str:
-    """A text as it may be shown: `NAME=value` of a variable that looks like a secret, and credentials, are hidden."""
-    hidden = re.sub(_CREDENTIALS_IN_URL, "****", text)
-    return re.sub(_ASSIGNED, lambda found: found[1] + shown(found["name"], found["value"]), hidden)
+    """A text as it may be shown: `NAME=value` of a variable that looks like a secret, and what tells by itself, are hidden."""
+    text = _without_shapes(text)
+    name, value = re.compile(_ASSIGNED), re.compile(_VALUE)
+    parts, kept, at = [], 0, 0
+    while found := name.search(text, at):
+        at = found.end()
+        held = value.match(text, at) if is_secret(found["name"]) else None
+        if held is not None:
+            parts += [text[kept:at], HIDDEN]
+            at = kept = held.end()
+    return "".join([*parts, text[kept:]])
+
+
+def shown_entry(text: str) -> str:
+    """A text that stands where a variable's name was to stand, or several variables: it may be `NAME value`, too."""
+    found = re.match(_ENTRY, text)
+    if found is not None and is_secret(found["name"]):
+        return text[: found.end()] + HIDDEN
+    return shown_text(text)
 
 
 def shown_facts(document: Mapping[str, Any]) -> dict[str, Any]:
@@ -50,4 +132,13 @@ def shown_facts(document: Mapping[str, Any]) -> dict[str, Any]:
     env = document.get("env")
     if not isinstance(env, Mapping):
         return dict(document)
-    return {**document, "env": {name: shown(name, str(value)) for name, value in env.items()}}
+    return {**document, "env": {shown_entry(name): shown(name, str(value)) for name, value in env.items()}}
+
+
+def _without_shapes(text: str) -> str:
+    parts, at = [], 0
+    for first, last in sorted(secret_shapes(text)):
+        if last > at:
+            parts += [text[at : max(at, first)], HIDDEN]
+            at = last
+    return "".join([*parts, text[at:]])

@@ -78,7 +78,8 @@ class Decision(NamedTuple):
         return (self.status, self.runner, tuple(sorted(self.env_set.items())), self.env_unset)
 
     def as_json(self) -> dict[str, Any]:
-        """The JSON object of `schemas/decision.schema.json`."""
+        """The JSON object of `schemas/decision.schema.json`. What is to be set is given as it is to be set, also a secret:
+        whoever sets what they read here must not set `****`. What was overridden is only told, and hidden."""
         architectures = self.default_v2_architectures
         return {
             "status": self.status,

@@ -11,7 +11,7 @@ from policy.engine.release import EngineRelease
 from policy.facts.facts import ABSENT, UNKNOWN, Facts
 from policy.rules.match import Equal, Exists, Leaf, Match, Not, failing_term
 from policy.rules.policy_set import PolicySet
-from policy.secret import is_secret, shown
+from policy.secret import HIDDEN, shown, shown_entry
 
 __all__ = ["LookedAt", "explain", "why", "without_secrets"]
 
@@ -71,9 +71,9 @@ def _held(match: Match, facts: Facts) -> tuple[bool | None, str]:
 def without_secrets(term: Match) -> Match:
     """The term as it may be said: what it wants of a variable that looks like a secret is hidden."""
     if isinstance(term, Leaf):
-        asked = any(not isinstance(test, Exists) for test in term.tests)
-        hidden = asked and term.path.startswith("env.") and is_secret(term.path.removeprefix("env."))
-        return Leaf(term.path, (Equal("****"),)) if hidden else term
+        asked = [str(test) for test in term.tests if not isinstance(test, Exists)]
+        hidden = any(shown(term.path, said) != said for said in asked)
+        return Leaf(shown_entry(term.path), (Equal(HIDDEN),) if hidden else term.tests)
     if isinstance(term, Not):
         return Not(without_secrets(term.term))
     return type(term)(tuple(map(without_secrets, term.terms)))
@@ -87,11 +87,9 @@ def why(term: Match, facts: Facts) -> str:
     given = facts.value(term.path)
     wanted = " or ".join(str(test) for test in said.tests)
     if given is UNKNOWN:
-        return f"{term.path} is not known; wanted {wanted}"
-    found = "off" if given is ABSENT else _said(given)
-    if term.path.startswith("env."):
-        found = shown(term.path.removeprefix("env."), found)
-    return f"{term.path} is {found}; wanted {wanted}"
+        return f"{said.path} is not known; wanted {wanted}"
+    found = "off" if given is ABSENT else shown(term.path, _said(given))
+    return f"{said.path} is {found}; wanted {wanted}"
 
 
 def _said(value: Any) -> str:

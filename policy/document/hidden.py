@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from policy.secret import is_secret, may_hold_secrets, shown
+from policy.secret import is_secret, may_hold_secrets, secret_shapes, shown, shown_entry
 
 __all__ = ["Part", "hidden_in_lines", "hidden_parts"]
 
@@ -21,10 +21,11 @@ _BLOCK_STYLES = ("|", ">")
 # Operators of a match: they stand below the name of a fact and are no part of its value.
 _OPERATORS = ("exists", "ne", "gt", "ge", "lt", "le")
 
-_KEY = re.compile(r"""(?P<quote>["']?)(?P<name>[A-Za-z_][\w.-]*)(?P=quote)\s*:(?=\s|["']|\Z)\s*""")
+_KEY = re.compile(r"""(?P<quote>["']?)(?<![\w.-])(?P<name>[\w.-]+)(?P=quote)\s*:(?=\s|["']|\Z)\s*""")
 _ENTRY = re.compile(
     r"""\s*(?:-(?:\s|\Z)|\#|[\]}]|(?:---|\.\.\.)(?:\s|\Z)|(?P<q>["']?)[\w.-]+(?P=q)\s*:(?:\s|\Z))"""
 )
+_WORD = re.compile(r"[\w.-]*\Z")
 _BLOCK_HEADER = re.compile(r"(?:[|>][-+0-9]*\s*)?(?:#.*)?\Z")
 _NO_PLAIN = "{[|>*#!&%@`"
 
@@ -68,7 +69,7 @@ def hidden_parts(text: str) -> list[Part]:
         parts = reading.parts
     except (yaml.YAMLError, UnicodeError):
         parts = [*reading.parts, *_guessed(text)]
-    return list(_apart(sorted(parts)))
+    return list(_apart(sorted([*parts, *secret_shapes(text)])))
 
 
 def _apart(parts: Sequence[Part]) -> Iterator[Part]:
@@ -104,6 +105,9 @@ class _Reading:
         self._frames: list[_Frame] = []
         self._scalars: list[Part] = []
         self._anchors: dict[str, Part] = {}  # from which to which of the scalars
+        self._behind: set[Part] = (
+            set()
+        )  # those of them that are hidden: many aliases may stand for many scalars
 
     def take(self, event: Any) -> None:
         kind = type(event).__name__
@@ -134,7 +138,8 @@ class _Reading:
         frame = self._frames[-1] if self._frames else None
         if frame is not None and frame.mapping and frame.key is None:
             frame.key = event.value
-            if is_secret(frame.name) and event.value not in _OPERATORS:
+            below = is_secret(frame.name) and event.value not in _OPERATORS
+            if below or (not _WORD.match(event.value) and shown_entry(event.value) != event.value):
                 self.parts.append(part)
             return
         self._scalars.append(part)
@@ -143,7 +148,8 @@ class _Reading:
         name, value = self._name(), event.value
         if event.tag is not None:
             value = self._text[slice(*part)]  # `!x` may be how a secret begins
-        if shown(name, value) != value and not (frame and frame.key == "exists"):
+        said = shown_entry(value) if name == "env" else shown(name, value)  # of `env` it is no mapping
+        if said != value and not (frame and frame.key == "exists"):
             self.parts.append(part)
         self._value_ends()
 
@@ -151,7 +157,11 @@ class _Reading:
         if is_secret(self._name()):
             begun, ended = self._anchors.get(event.anchor, (0, 0))
             # One without an anchor is none: it is how a secret begins.
-            self.parts += self._scalars[begun:ended] if ended else [self._part(event)]
+            if not ended:
+                self.parts.append(self._part(event))
+            elif (begun, ended) not in self._behind:
+                self._behind.add((begun, ended))
+                self.parts += self._scalars[begun:ended]
         self._value_ends()
 
     def _value_ends(self) -> None:
@@ -182,14 +192,18 @@ def _guessed(text: str) -> Iterator[Part]:
                 open_at, quote = None, ""
         else:
             open_at = None
+            lead = len(line) - len(line.lstrip(" \t-"))
             for found in _KEY.finditer(line):
-                if not is_secret(found["name"].removeprefix("env.")):
+                if not is_secret(found["name"]):
                     continue
-                value = line[found.end() :]
-                open_at = found.start() if not line[: found.start()].strip(" \t-") else _indent(line)
-                quote = value[:1] if value[:1] in ("'", '"') and value[:1] not in value[1:] else ""
-                if value[:1] in _NO_PLAIN and not _BLOCK_HEADER.match(value):
-                    yield at + found.end(), at + len(line)
+                value = found.end()
+                open_at = found.start() if found.start() <= lead else _indent(line)
+                first = line[value : value + 1]
+                quote = first if first in ("'", '"') and line.find(first, value + 1) < 0 else ""
+                if first and first in _NO_PLAIN:
+                    if not _BLOCK_HEADER.match(line, value):
+                        yield at + value, at + len(line)
+                    break  # nothing but its value, or a comment, follows
         at += len(line) + 1
 
 

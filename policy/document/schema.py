@@ -13,7 +13,7 @@ import jsonschema_rs
 
 from policy.document.diagnostic import Diagnostic, DocumentError, nearest
 from policy.document.source import Document, plain_scalar
-from policy.secret import is_secret, shown_text
+from policy.secret import HIDDEN, is_secret, shown_entry, shown_text
 
 __all__ = ["API_VERSION", "SCHEMAS", "check", "load_schema", "mistakes", "raw_scalar", "schema_folder"]
 
@@ -113,7 +113,7 @@ def _diagnostics(document: Document, name: str, error: Any) -> Iterator[Diagnost
     detail = kind.as_dict()
     here = document.locate(path)
     value = _value_at(document.data, path)
-    field = str(path[-1]) if path else "the document"
+    field = shown_entry(str(path[-1])) if path else "the document"
     said = _said(value, path)
     match kind.name:
         case "additionalProperties":
@@ -121,7 +121,7 @@ def _diagnostics(document: Document, name: str, error: Any) -> Iterator[Diagnost
             for wrong in detail["unexpected"]:
                 location = document.locate([*path, wrong], key=True)
                 help_ = nearest(wrong, known) or "known here: " + ", ".join(f"`{k}`" for k in sorted(known))
-                yield Diagnostic(location, "unknown-field", f"unknown field `{wrong}`", help_)
+                yield Diagnostic(location, "unknown-field", f"unknown field `{_named(wrong, path)}`", help_)
         case "required":
             missing = detail["property"]
             where = (
@@ -153,7 +153,10 @@ def _diagnostics(document: Document, name: str, error: Any) -> Iterator[Diagnost
             wrong = str(detail["error"].instance)
             location = document.locate([*path, wrong], key=True)
             yield Diagnostic(
-                location, "wrong-name", f"`{wrong}` cannot be a name here", "letters, digits and `_`"
+                location,
+                "wrong-name",
+                f"`{_named(wrong, path)}` cannot be a name here",
+                "letters, digits and `_`",
             )
         case "minItems" | "minProperties" | "minLength":
             yield Diagnostic(here, "empty-value", f"`{field}` is empty")
@@ -166,14 +169,14 @@ def _wrong_type(
     document: Document, path: Sequence[str | int], value: Any, types: Sequence[str]
 ) -> Diagnostic:
     wanted = " or ".join(_TYPES[t] for t in types)
-    field = next((str(step) for step in reversed(path) if isinstance(step, str)), "the document")
+    field = next((shown_entry(step) for step in reversed(path) if isinstance(step, str)), "the document")
     subject = f"an item of `{field}`" if path and isinstance(path[-1], int) else f"`{field}`"
     said = f"`{raw_scalar(document, path)}`" if isinstance(value, (int, float)) else _said(value, path)
     help_ = ""
     if "string" in types and isinstance(value, (int, float)):
         help_ = f'quote it: "{raw_scalar(document, path)}"'
         if _is_secret(path):
-            said, help_ = "`****`", "quote it"
+            said, help_ = f"`{HIDDEN}`", "quote it"
     elif "array" in types and isinstance(value, str) and "string" not in types:
         help_ = f"a list is written `[{said.strip('`')}]`"
     elif value is None and "object" in types and field != "rules":
@@ -196,7 +199,12 @@ def raw_scalar(document: Document, path: Sequence[str | int]) -> str:
 
 def _is_secret(path: Sequence[str | int]) -> bool:
     """Whether the value at `path` belongs to a variable that looks like a secret."""
-    return any(is_secret(step.removeprefix("env.")) for step in path if isinstance(step, str))
+    return any(is_secret(step) for step in path if isinstance(step, str))
+
+
+def _named(name: str, path: Sequence[str | int]) -> str:
+    """A key of the mapping at `path` as it may be said."""
+    return HIDDEN if _is_secret(path) else shown_entry(name)
 
 
 def _said(value: Any, path: Sequence[str | int] = ()) -> str:
@@ -205,9 +213,10 @@ def _said(value: Any, path: Sequence[str | int] = ()) -> str:
         return "a mapping"
     if isinstance(value, list):
         return "a list"
-    text = json.dumps(value) if not isinstance(value, str) else shown_text(value)
+    within = shown_entry if "env" in path else shown_text  # of `env` a text is no mapping
+    text = json.dumps(value) if not isinstance(value, str) else within(value)
     if text and _is_secret(path):
-        return "`****`"
+        return f"`{HIDDEN}`"
     return f"`{text[:80]}`" if text else "empty"
 
 

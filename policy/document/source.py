@@ -17,6 +17,7 @@ import yaml
 
 from policy.bounded import read_bounded
 from policy.document.diagnostic import Diagnostic, DocumentError, Location
+from policy.document.echo import without_echo
 from policy.input_error import reason_of
 
 __all__ = [
@@ -376,7 +377,8 @@ class _Composer:
         return self._fail(at, "yaml-syntax", f"not valid YAML: {problem}{context}")
 
     def _finding(self, at: _Mark, code: str, message: str, help_: str = "") -> Diagnostic:
-        return Diagnostic(_location(self.source.name, at), code, message, help_)
+        finding = Diagnostic(_location(self.source.name, at), code, message, help_)
+        return without_echo(self.source.text, finding)
 
     def _fail(self, at: _Mark, code: str, message: str, help_: str = "") -> DocumentError:
         return DocumentError([self._finding(at, code, message, help_)])

@@ -8,11 +8,12 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, TypeVar, cast
 
-from policy.document.diagnostic import Diagnostic, DocumentError
+from policy.document.diagnostic import Diagnostic, DocumentError, Location
 from policy.document.schema import check
 from policy.document.source import Document, merge_mappings
 from policy.facts.fields import NO_DEFAULT, OPEN_MAPPINGS, SHORT_NAMES, expand, field, suggest
 from policy.facts.reading import Reading
+from policy.secret import shown_entry
 
 __all__ = [
     "ABSENT",
@@ -302,20 +303,21 @@ def _unknown_names(document: Document) -> Iterator[Diagnostic]:
         for name, value in data.items() if isinstance(data, Mapping) else ():
             here = [*steps, name]
             if field(".".join(here)) is None:
-                location = document.locate(here, key=True)
-                yield Diagnostic(
-                    location, "unknown-fact", f"unknown fact `{'.'.join(here)}`", suggest(".".join(here))
-                )
+                yield _unknown_fact(document.locate(here, key=True), ".".join(here))
             elif here[0] not in OPEN_MAPPINGS:
                 yield from walk(value, here)
 
     yield from walk(document.data, [])
 
 
+def _unknown_fact(location: Location, path: str) -> Diagnostic:
+    return Diagnostic(location, "unknown-fact", f"unknown fact `{shown_entry(path)}`", suggest(path))
+
+
 def check_unknown(document: Document) -> None:
     """Raise `DocumentError` where `unknown` lists what is no fact: a typing error there would turn into a guess."""
     findings = [
-        Diagnostic(document.locate(["unknown", i]), "unknown-fact", f"unknown fact `{path}`", suggest(path))
+        _unknown_fact(document.locate(["unknown", i]), path)
         for i, path in enumerate(document.data.get("unknown", ()))
         if path not in OPEN_MAPPINGS and field(expand(path)) is None
     ]
@@ -330,18 +332,19 @@ def _nested(document: Document) -> Document:
         path = expand(key)
         location = document.locate([key], key=True)
         if "." in key and field(path) is None:
-            findings.append(Diagnostic(location, "unknown-fact", f"unknown fact `{key}`", suggest(key)))
+            findings.append(_unknown_fact(location, key))
             continue
         for other, value in document.data.items():
             if other != key and path.startswith(expand(other) + ".") and not isinstance(value, Mapping):
-                message = f"`{key}` and `{other}` contradict each other"
+                message = f"`{shown_entry(key)}` and `{other}` contradict each other"
                 findings.append(Diagnostic(location, "contradiction", message, f"`{other}` is not a mapping"))
     first: dict[str, str] = {}
     for key, value in document.data.items():
         for path in _leaf_paths(expand(key), value):
             if first.setdefault(path, key) != key:
                 location = document.locate([key], key=True)
-                message = f"`{path}` is given twice, by `{first[path]}` and by `{key}`"
+                said, *keys = map(shown_entry, (path, first[path], key))
+                message = f"`{said}` is given twice, by `{keys[0]}` and by `{keys[1]}`"
                 findings.append(Diagnostic(location, "duplicate-key", message))
     if findings:
         raise DocumentError(findings)

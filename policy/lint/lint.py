@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Sequence, Set
 from datetime import date
 
@@ -19,8 +18,6 @@ from policy.lint.suppression import MARK, Suppression, suppressions
 __all__ = ["lint"]
 
 Work = Callable[[], Sequence[Finding]]
-# What says the text of the file back from a place where a value may begin.
-_ECHOING = ("yaml-tag", "unknown-alias", "duplicate-key")
 
 
 def lint(
@@ -65,18 +62,7 @@ def _mistake(diagnostic: Diagnostic, lines: Sequence[str]) -> Finding:
         if lines[span.line - 1][span.column - 1 : span.end_column - 1] == quoted[1:-1]:
             fix = Fix(f"quote {quoted}", (Edit(span, quoted),))
     rule = by_name()[diagnostic.code]
-    message = diagnostic.message
-    if diagnostic.code in _ECHOING and _in_secret(span, lines):
-        message = re.sub("`[^`]*`", "`****`", message)
-    return rule.finding(span, message, diagnostic.help, fix=fix)
-
-
-def _in_secret(span: Span, lines: Sequence[str]) -> bool:
-    """Whether what stands at a place belongs to a secret: `!x` and `*x` may be how a password begins."""
-    from policy.document.hidden import hidden_in_lines  # noqa: PLC0415  (as above)
-
-    parts = hidden_in_lines(lines).get(span.line, ())
-    return any(first <= span.column - 1 < last for first, last in parts)
+    return rule.finding(span, diagnostic.message, diagnostic.help, fix=fix)
 
 
 def _silenced(

@@ -10,7 +10,7 @@ from policy.facts.fields import OPEN_MAPPINGS, Field, expand, field
 from policy.mutation.change import Change, dropped, inside, without
 from policy.mutation.releases import changed_specifiers
 from policy.rules.match import is_glob
-from policy.secret import is_secret
+from policy.secret import is_secret, shown_text
 
 __all__ = ["match_changes"]
 
@@ -54,10 +54,10 @@ def _combined(data: Mapping[str, Any], key: str, terms: Sequence[Mapping[str, An
 
 
 def _condition(path: str, value: Any) -> Iterator[Change]:
-    changes = _value_changes(path, value)
-    if is_secret(path.removeprefix("env.")):
-        changes = (replace(change, said="the value, hidden here, is changed") for change in changes)
-    yield from changes
+    hidden = is_secret(path)
+    for change in _value_changes(path, value):
+        said = "the value, hidden here, is changed" if hidden else shown_text(change.said)
+        yield replace(change, said=said)
 
 
 def _value_changes(path: str, value: Any) -> Iterator[Change]:

@@ -82,6 +82,6 @@ def kind_of(before: Decision, after: Decision) -> Kind:
 
 
 def _side_json(decision: Decision, abilities: Abilities) -> dict[str, Any]:
-    data = decision.as_json()
+    data = decision.shown().as_json()
     kept = ("status", "runner", "vllm", "decided_by", "env", "warnings", "missing_facts", "errors")
     return {**{key: data[key] for key in kept}, "can_serve": {r: abilities.get(r) for r in RUNNERS}}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -15,6 +16,7 @@ from policy.facts.facts import check_unknown, facts_from_document, nest
 from policy.facts.fields import Field, expand, field, suggest
 from policy.facts.reading import Reading
 from policy.rules.policy_set import PolicySet, load_policies
+from policy.secret import HIDDEN, shown_entry
 from runnerctl.cli.exits import UsageError
 
 __all__ = ["open_catalog", "read_facts_file", "read_policies", "read_settings"]
@@ -40,10 +42,10 @@ def read_settings(settings: Sequence[str]) -> Reading:
         path, equals, text = setting.partition("=")
         path = path.strip()
         if not equals or not path:
-            raise UsageError(f"--set {setting}: write --set path=value")
+            raise UsageError(f"--set {_said(setting)}: write --set path=value")
         known = field(expand(path))
         if known is None:
-            raise UsageError(f"--set {setting}: unknown fact `{path}`; {suggest(path)}")
+            raise UsageError(f"--set {_said(setting)}: unknown fact `{path}`; {suggest(path)}")
         entries[path] = text if _is_text(known, text) else _value(setting, text)
     document = nest(entries)
     try:
@@ -54,6 +56,14 @@ def read_settings(settings: Sequence[str]) -> Reading:
             "\n".join(f"--set: {d.message}; {d.help}".rstrip("; ") for d in error.diagnostics)
         ) from error
     return Reading(document)
+
+
+def _said(setting: str) -> str:
+    """A setting as a message may say it: what it gives to a variable may be a secret, whatever it is written like."""
+    name = re.split(r"[=:\s]", setting.strip(), maxsplit=1)[0]
+    if name == "env" and setting != name:
+        return f"{name}={HIDDEN}"
+    return shown_entry(setting) if "=" in setting else name
 
 
 def _is_text(known: Field, text: str) -> bool:
@@ -69,7 +79,7 @@ def _value(setting: str, text: str) -> Any:
     try:
         return parse(Source("--set", text)).data
     except DocumentError as error:
-        raise UsageError(f"--set {setting}: {error.diagnostics[0].message}") from error
+        raise UsageError(f"--set {_said(setting)}: {error.diagnostics[0].message}") from error
 
 
 def open_catalog(name: str | None) -> Catalog:

@@ -3,36 +3,58 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
 
-from policy.secret import may_hold_secrets, shown
+from policy.secret import HIDDEN, is_secret, may_hold_secrets, secret_shapes
 
-__all__ = ["Masks", "without_secrets"]
+__all__ = ["Masked", "Masks", "without_secrets"]
 
-# A key with its value, as far as one line can tell: quoted, or up to what may end it; also a variable in a sentence.
-_PAIR = re.compile(
-    r"""(?P<quote>["']?)(?P<name>[A-Za-z_][\w.-]*)(?P=quote)(?:\s*:\s*|(?P<assigned>=))"""
-    r"""(?:(?P<value>"(?:[^"\\]|\\.)*"?|'(?:[^']|'')*'?)|(?P<plain>[^\s"'{\[|>*#].*))"""
-)
+# A name with what stands before its value: a key, or a variable in a sentence. It begins where no other word goes on, so
+# that a long line is gone through once.
+_NAME = re.compile(r"""(?P<quote>["']?)(?<![\w.-])(?P<name>[\w.-]+)(?P=quote)(?:\s*:\s*|(?P<assigned>=))""")
+_QUOTED = re.compile(r""""(?:[^"\\]|\\.)*"?|'(?:[^']|'')*'?""")
 _FLOW_END = re.compile(r"[,\]}]|\s#|\Z")
+_LINE_END = re.compile(r"\Z")
 _WORD_END = re.compile(r"[\s,\]}\"'`]|\Z")
-_HIDDEN = "****"
+_NO_VALUE = re.compile(r"[{\[|>*#,\]}]|\Z")
+_ENDED = re.compile(r"\s*(?:[,\]}:]|\s#|\Z)")
 
 Part = tuple[int, int]
 
 
+class Masked(NamedTuple):
+    """A line with its `parts` hidden: `shifts` is how much longer it became before each of them, and after the last."""
+
+    text: str
+    parts: Sequence[Part]
+    shifts: Sequence[int]
+
+    def place(self, at: int, *, ends: bool = False) -> int:
+        """Where a place of the line is in the text: of what is hidden where it begins, or where it `ends`."""
+        i = bisect_left(self.parts, (at,))  # how many parts begin before it
+        if i and at < self.parts[i - 1][1]:
+            return self.parts[i - 1][0] + self.shifts[i - 1] + (len(HIDDEN) if ends else 0)
+        return at + self.shifts[i]
+
+
 class Masks:
-    """What must not be shown of the lines of files, by path. A file is looked at when one of its lines is asked for."""
+    """The lines of files as they may be shown, by path. A file is looked at when one of its lines is asked for."""
 
     def __init__(self, lines: Mapping[str, Sequence[str]]) -> None:
         self._lines = lines
-        self._parts: dict[str, Mapping[int, Sequence[Part]]] = {}
+        self._known: dict[str, Mapping[int, Sequence[Part]]] = {}
+        self._masked: dict[tuple[str, int], Masked] = {}
 
-    def of(self, path: str, number: int) -> Sequence[Part]:
-        """The parts of a line that belong to a secret, as far as the file, not the line alone, tells."""
-        if path not in self._parts:
-            self._parts[path] = _hidden(self._lines.get(path, ()))
-        return self._parts[path].get(number, ())
+    def line(self, path: str, number: int) -> Masked:
+        """A line, which is there, without what belongs to a secret, as far as it and its whole file tell."""
+        if (path, number) not in self._masked:
+            if path not in self._known:
+                self._known[path] = _hidden(self._lines[path])
+            known = self._known[path].get(number, ())
+            self._masked[path, number] = _masked(self._lines[path][number - 1], known)
+        return self._masked[path, number]
 
 
 def _hidden(lines: Sequence[str]) -> Mapping[int, Sequence[Part]]:
@@ -43,22 +65,19 @@ def _hidden(lines: Sequence[str]) -> Mapping[int, Sequence[Part]]:
     return hidden_in_lines(lines)
 
 
-def without_secrets(
-    line: str, start: int = 0, end: int = 0, known: Sequence[Part] = ()
-) -> tuple[str, int, int]:
-    """The line with the values hidden that look like secrets, and where its part from `start` to `end` is then.
+def without_secrets(line: str, known: Sequence[Part] = ()) -> str:
+    """The line with the values hidden that look like secrets. `known` are parts of which its file tells that they are."""
+    return _masked(line, known).text
 
-    `known` are parts of which the file tells that they belong to one.
-    """
-    parts: list[str] = []
-    at, new_start, new_end = 0, start, end
-    for first, last in _apart(sorted([*known, *_secrets(line)])):
-        shorter = len(_HIDDEN) - (last - first)
-        new_start += shorter if start >= last else min(0, first - start)
-        new_end += shorter if end >= last else min(0, first - end) and first + len(_HIDDEN) - end
-        parts += [line[at:first], _HIDDEN]
+
+def _masked(line: str, known: Sequence[Part]) -> Masked:
+    parts = list(_apart(sorted([*known, *secret_shapes(line), *_secrets(line)])))
+    texts, shifts, at = [], [0], 0
+    for first, last in parts:
+        texts += [line[at:first], HIDDEN]
+        shifts.append(shifts[-1] + len(HIDDEN) - (last - first))
         at = last
-    return "".join([*parts, line[at:]]), new_start, new_end
+    return Masked("".join([*texts, line[at:]]), parts, shifts)
 
 
 def _apart(parts: Sequence[Part]) -> Iterator[Part]:
@@ -76,23 +95,28 @@ def _apart(parts: Sequence[Part]) -> Iterator[Part]:
 
 def _secrets(line: str) -> Iterator[Part]:
     """Where the values of secrets begin and end. It rather hides too much: what is a value is not sure in one line."""
+    flow = min((at for at in (line.find("{"), line.find("[")) if at >= 0), default=len(line))
     at = 0
-    while found := _PAIR.search(line, at):
-        name = found["name"].removeprefix("env.")
-        group = "value" if found["value"] is not None else "plain"
-        first, last = found.span(group)
-        if group == "plain":
-            last = _plain_end(line, first, assigned=found["assigned"] is not None)
-        if shown(name, line[first:last]) != line[first:last]:
-            yield first, last
+    while found := _NAME.search(line, at):
+        at = found.end()
+        if not is_secret(found["name"]):
+            continue
+        if found["assigned"] is not None:
+            last = _value_end(line, at, _WORD_END)
+        elif _NO_VALUE.match(line, at):  # what the whole file tells
+            continue
         else:
-            last = first  # a plain text may hold further pairs
-        at = max(last, found.start("name") + 1)
+            last = _value_end(line, at, _FLOW_END if flow < at else _LINE_END)
+        yield at, last
+        at = last
 
 
-def _plain_end(line: str, first: int, *, assigned: bool) -> int:
-    """Where a value without quotes that begins at `first` ends."""
-    in_flow = "{" in line[:first] or "[" in line[:first]
-    ending = _WORD_END if assigned else _FLOW_END if in_flow else None
-    ended = ending.search(line, first) if ending else None
-    return ended.start() if ended else len(line.rstrip())
+def _value_end(line: str, first: int, ending: re.Pattern[str]) -> int:
+    """Where a value that begins at `first` ends: with its quotes, and else where `ending` is found."""
+    quoted = _QUOTED.match(line, first)
+    if quoted is not None and (ending is _WORD_END or _ENDED.match(line, quoted.end())):
+        return quoted.end()
+    if ending is _LINE_END:
+        return len(line.rstrip())
+    ended = ending.search(line, first if quoted is None else quoted.end())
+    return len(line) if ended is None else ended.start()

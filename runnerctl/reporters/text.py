@@ -6,7 +6,7 @@ import unicodedata
 from collections.abc import Iterator
 
 from policy.lint.finding import Finding, Severity, Span
-from runnerctl.reporters.masked import Masks, without_secrets
+from runnerctl.reporters.masked import Masks
 from runnerctl.reporters.report import Report
 
 __all__ = ["summary", "text"]
@@ -55,11 +55,11 @@ def _finding(report: Report, finding: Finding, masks: Masks, paint: _Paint) -> I
 
 
 def _excerpt(report: Report, span: Span, masks: Masks, paint: _Paint, colour: str) -> Iterator[str]:
-    text = report.line(span.path, span.line)
-    if text is None:
+    if report.line(span.path, span.line) is None:
         return
-    known = masks.of(span.path, span.line)
-    line, start, end = without_secrets(text, span.column - 1, max(span.end_column - 1, span.column), known)
+    held = masks.line(span.path, span.line)
+    start, line = held.place(span.column - 1), held.text
+    end = held.place(max(span.end_column - 1, span.column), ends=True)
     cut = max(0, start - _WIDEST // 2) if len(line) > _WIDEST else 0
     shown = line[cut : cut + _WIDEST]
     before, marked = shown[: start - cut], shown[start - cut : end - cut]

@@ -51,5 +51,5 @@ def _shown(lines: Sequence[str], masks: Mapping[str, Mapping[int, Sequence[Part]
             continue
         sign, content = line[0], line[1:].removesuffix("\n")
         known = masks["+"].get(new, ()) if sign == "+" else masks["-"].get(old, ())
-        yield sign + without_secrets(content, known=known)[0] + line[1 + len(content) :]
+        yield sign + without_secrets(content, known) + line[1 + len(content) :]
         old, new = old + (sign != "+"), new + (sign != "-")

@@ -35,6 +35,18 @@ READ: dict[str, tuple[str, str]] = {
     "what looks like an alias": ("HF_TOKEN: *one", "HF_TOKEN: ****"),
     "what looks like a tag": ("HF_TOKEN: !one", "HF_TOKEN: ****"),
     "credentials in an address": ("PROXY: >\n  http://me:one@host\nb: c", "PROXY: >\n  ****\nb: c"),
+    "a token, wherever it stands": (
+        "A: hf_abcdefghijklmnopqrstuvwxyz012345 # hf_abcdefghijklmnopqrstuvwxyz012345\nb: c", "A: **** # ****\nb: c"
+    ),
+    "a token with an escape": ('A: "hf\\x5fabcdefghijklmnopqrstuvwxyz012345"\nb: c', "A: ****\nb: c"),
+    "an address with an escape": ('A: "http:\\/\\/me:one@host"\nb: c', "A: ****\nb: c"),
+    "a private key": (
+        "A: |\n  -----BEGIN PRIVATE KEY-----\n  one\n  -----END PRIVATE KEY-----\nb: c", "A: |\n  ****\n  ****\n  ****\nb: c"
+    ),
+    "no mapping": ("env: HF_TOKEN one", "env: ****"),
+    "no mapping, but a list": ("env:\n- HF_TOKEN one\n- A b", "env:\n- ****\n- A b"),
+    "a value in the key": ("env: {HF_TOKEN=one: a, HF_TOKEN two, A: b}", "env: {****: a, ****, A: b}"),
+    "a key over two lines": ('? "HF_TO\\\n  KEN"\n: one\nb: c', '? "HF_TO\\\n  KEN"\n: ****\nb: c'),
     "two documents": ("HF_TOKEN: |\n  one\n---\nHF_TOKEN: |\n  two\n", "HF_TOKEN: |\n  ****\n---\nHF_TOKEN: |\n  ****\n"),
     "none": ("env:\n  MAX_TOKENS: |\n    one\n  PWD: two\n", "env:\n  MAX_TOKENS: |\n    one\n  PWD: two\n"),
     "blank": ('HF_TOKEN: ""\nA_TOKEN:\nb: c', 'HF_TOKEN: ""\nA_TOKEN:\nb: c'),
@@ -54,6 +66,7 @@ GUESSED: dict[str, tuple[str, str]] = {
     "in a list": (f"{BROKEN}- HF_TOKEN: >\n    one\n  A: b", f"{BROKEN}- HF_TOKEN: >\n    ****\n  A: b"),
     "in a flow mapping": ("env: {HF_TOKEN: one\ntwo, A: b\nc: [d", "env: {HF_TOKEN: ****\n****\nc: [d"),
     "what no plain text begins with": (f"{BROKEN}HF_TOKEN: @one\nA_TOKEN: [two\nb: c", f"{BROKEN}HF_TOKEN: ****\nA_TOKEN: ****\nb: c"),
+    "a token": (f"{BROKEN}A: hf_abcdefghijklmnopqrstuvwxyz012345", f"{BROKEN}A: ****"),
     "a tab": ("env:\n  HF_TOKEN:\n\tone\n  A: b", "env:\n  HF_TOKEN:\n\t****\n  A: b"),
     "none": (f"{BROKEN}env:\n  A: |\n    one\n", f"{BROKEN}env:\n  A: |\n    one\n"),
 }  # fmt: skip

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,18 @@ FOUND: dict[str, tuple[str, str]] = {
     "a password of a tag": ("rules: []\nenv: {DB_PASSWORD: !hunter2 }\n", "RD107"),
     "a password of an alias": ("rules: []\nenv: {DB_PASSWORD: *hunter2 }\n", "RD109"),
     "a number on the next line": ("rules: []\nenv:\n  HF_TOKEN:\n    &hunter2 4711\n", "RD123"),
+    "a text after quotes": ('rules: []\nenv: {HF_TOKEN: "a" hunter2}\n', "RD105"),
+    "a variable in a line, without a sign": ("rules: []\nenv: HF_TOKEN hunter2\n", "RD123"),
+    "a variable as a key": ("rules: []\nenv: {HF_TOKEN=hunter2, A: b}\n", "RD125"),
+    "a variable as a field": ("rules: []\nHF_TOKEN=hunter2: b\n", "RD121"),
+    "an address of a test out of reach": (
+        "rules: [{id: a, match: {env.U: 'http://me:hunter2@h'}, runner: v1}]\n"
+        "tests: [{given: {vllm: 0.23.0}, expect: {rule: a}}]\n",
+        "RH409",
+    ),
+    "an address that covers another": (
+        "rules: [{id: a, match: {env.U: ['http://me:hunter2@h', 'http://me:hunter2@*']}, runner: v1}]\n", "RH413"
+    ),
     "a variable in a line": ("rules: []\nenv: HF_TOKEN=hunter2\n", "RD123"),
     "a null character": ('rules: []\nenv:\n  HF_TOKEN: "hunter2\n    \\0"\n', "RD124"),
     "a block of the wrong indentation": (f"rules: []\nenv:\n{BLOCK}   hunter2-c\n  A: b\n", "RD105"),
@@ -46,6 +59,54 @@ FOUND: dict[str, tuple[str, str]] = {
         "RH409",
     ),
 }  # fmt: skip
+
+
+# Variables, and whether RE315 finds a secret there.
+TOKEN = "abcdefghijklmnopqrstuvwxyz0123456789"
+ENVIRONMENTS: dict[str, bool] = {
+    f"X: hf_{TOKEN}": True,
+    f"GH: ghp_{TOKEN}": True,
+    "AWS: AKIAIOSFODNN7EXAMPLE": True,
+    'U: "https://:pw@h/"': True,
+    "U:\n    postgres://u:pw@host/db": True,
+    "HF_TOKEN1: abc": True,
+    "PASSWORDS: abc": True,
+    "HFTOKEN: abc": True,
+    "HF_TOKEN:\n    12345678SECRET": True,
+    "? HF_TOKEN\n  : abc": True,
+    '"HF\\x5fTOKEN": abc': True,
+    'VLLM_MAX_BAD_WORDS_TOTAL_TOKENS: "5"': False,
+    'VLLM_MULTI_STREAM_GEMM_TOKEN_THRESHOLD: "5"': False,
+    "TOKENIZERS_PARALLELISM: 'false'": False,
+    "HF_TOKEN_PATH: /run/secrets/hf": False,
+    "HF_ENDPOINT: https://me@host/": False,
+}
+
+
+@pytest.mark.parametrize("variable", ENVIRONMENTS)
+def test_a_secret_is_found(lint: Callable[..., Any], variable: str) -> None:
+    answer = lint(f"rules: []\nenv:\n  {variable}\n", "--select", "RE315")
+    assert ("RE315" in answer.out) is ENVIRONMENTS[variable]
+
+
+@pytest.mark.parametrize("value", ["a" * 1_000_000, "'" + "a: " * 300_000 + "'"])
+def test_a_long_line_is_reported_in_time(lint: Callable[..., Any], value: str) -> None:
+    start = time.process_time()
+    answer = lint(f"rules: [{{id: a, match: {{}}, runner: v1, reason: {value}, x: 1}}]\n")
+    assert "RD121" in answer.out
+    assert len(answer.out) < 2000
+    assert time.process_time() - start < 20  # about one second
+
+
+def test_many_findings_of_one_line_are_reported_in_time(lint: Callable[..., Any]) -> None:
+    rules = ", ".join(
+        f"{{id: a{i}, match: {{env.HF_TOKEN: hunter2}}, runner: v1, x: 1}}" for i in range(2000)
+    )
+    start = time.process_time()
+    answer = lint(f"rules: [{rules}]\n")
+    assert answer.out.count("RD121") == 2000
+    assert SECRET not in answer.out
+    assert time.process_time() - start < 20  # about one second
 
 
 @pytest.fixture
