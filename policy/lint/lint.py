@@ -13,7 +13,7 @@ from policy.lint.finding import Edit, Finding, Fix, Span
 from policy.lint.reading import read
 from policy.lint.registry import Selection, by_name, checks
 from policy.lint.subject import Subject
-from policy.lint.suppression import MARK, Suppression, suppressions
+from policy.lint.suppression import Suppression, suppressions
 
 __all__ = ["lint"]
 
@@ -39,7 +39,7 @@ def lint(
     for rule, check in checks():
         if rule in selection:
             found.extend(check(subject))
-    comments = [comment for source in sources if MARK in source.text for comment in suppressions(source)]
+    comments = [comment for source in sources for comment in suppressions(source)]
     if comments:
         found = [*_silenced(found, comments, selection)]
     kept = {f.order: f for f in found if by_name()[f.name] in selection}

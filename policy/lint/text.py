@@ -147,8 +147,13 @@ class TestText:
         self.facts = facts
 
     def span(self, *at: Step, key: bool = False) -> Span:
-        """Where a part of the test stands; without a path, all of it."""
-        return self.file.span(*self.at, *at, key=key)
+        """Where a part of the test stands; without a path, its name, or what is given where it has none.
+
+        That of a mapping is that of its first key, and another one after `fmt`: a comment would silence another line.
+        """
+        if at:
+            return self.file.span(*self.at, *at, key=key)
+        return self.file.span(*self.at, "name" if "name" in self.entry else "given", key=True)
 
 
 def _conditions(
