@@ -117,6 +117,16 @@ class RuleText:
         """Each architecture, or pattern of some, that the match names, and where."""
         return tuple(word for c in self.conditions if c.path in ARCHITECTURE_PATHS for word in c.words())
 
+    def differing(self) -> Iterator[tuple[str, tuple[Step, ...]]]:
+        """Each architecture, or pattern of some, that a model must not have by `ne`, and where."""
+        for c in self.conditions:
+            if (
+                c.value.__class__ is dict
+                and c.path in ARCHITECTURE_PATHS
+                and isinstance(c.value.get("ne"), str)
+            ):
+                yield c.value["ne"], (*c.at, "ne")
+
     @functools.cached_property
     def ranges(self) -> tuple[tuple[str, tuple[Step, ...]], ...]:
         """Each release range of a match that could be read, and where it stands."""
