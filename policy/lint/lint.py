@@ -78,8 +78,10 @@ def _silenced(
     named = by_name()
     used: dict[Span, set[str]] = {comment.span: set() for comment in comments}
     for finding in found:
-        covering = [comment for comment in comments if comment.covers(finding.span, finding.code)]
-        if named[finding.name].unread or not covering:
+        rule = named[finding.name]
+        places = [finding.span, *(related.span for related in finding.related if rule.mutual)]
+        covering = [c for c in comments if any(c.covers(place, finding.code) for place in places)]
+        if rule.unread or not covering:
             yield finding
         for comment in covering:
             used[comment.span].add(finding.code)
