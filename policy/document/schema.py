@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -48,6 +48,9 @@ _OTHER_KINDS = {
         "only test files are named `*_test.yaml`; they have `kind: RunnerPolicyTest`",
     ),
 }
+
+# What the validator takes for an index.
+_NUMBER = re.compile(r"\+?[0-9]+")
 
 _TYPES = {
     "string": "a string",
@@ -104,16 +107,46 @@ def mistakes(document: Document, name: str) -> Iterator[tuple[Sequence[str | int
     if validator.is_valid(document.data):  # a tenth of what listing no errors costs
         return
     for error in validator.iter_errors(document.data):
-        for diagnostic in _diagnostics(document, name, error):
-            yield list(error.instance_path), diagnostic
+        for path in _places(document.data, error):
+            for diagnostic in _diagnostics(document, name, error, path):
+                yield path, diagnostic
 
 
-def _diagnostics(document: Document, name: str, error: Any) -> Iterator[Diagnostic]:
-    path, kind = list(error.instance_path), error.kind
+def _places(data: Any, error: Any) -> list[list[str | int]]:
+    """Where an error is: of several paths that its steps may stand for, those with the value that it is about."""
+    paths = list(_paths(data, list(error.instance_path)))
+    if len(paths) == 1:
+        return paths
+    wrong = error.instance
+    values = ((path, _value_at(data, path)) for path in paths)
+    return [path for path, value in values if type(value) is type(wrong) and value == wrong] or paths
+
+
+def _paths(data: Any, steps: Sequence[str | int]) -> Iterator[list[str | int]]:
+    """The paths in `data` that a validator's steps may stand for: it takes every key of digits for a number.
+
+    `1` and `01` are then the same step.
+    """
+    if not steps:
+        yield []
+        return
+    step, rest = steps[0], steps[1:]
+    if isinstance(data, Mapping) and isinstance(step, int):
+        found: Iterable[str | int] = [key for key in data if _NUMBER.fullmatch(key) and int(key) == step]
+    else:
+        found = [step]
+    for own in found:
+        yield from ([own, *below] for below in _paths(data[own], rest))
+
+
+def _diagnostics(
+    document: Document, name: str, error: Any, path: Sequence[str | int]
+) -> Iterator[Diagnostic]:
+    kind = error.kind
     detail = kind.as_dict()
     here = document.locate(path)
     value = _value_at(document.data, path)
-    field = shown_entry(str(path[-1])) if path else "the document"
+    field = _field(path)
     said = _said(value, path)
     match kind.name:
         case "additionalProperties":
@@ -124,9 +157,7 @@ def _diagnostics(document: Document, name: str, error: Any) -> Iterator[Diagnost
                 yield Diagnostic(location, "unknown-field", f"unknown field `{_named(wrong, path)}`", help_)
         case "required":
             missing = detail["property"]
-            where = (
-                f"`{field}`" if isinstance(field, str) and path and not field.isdigit() else "this mapping"
-            )
+            where = field if path and isinstance(path[-1], str) else "this mapping"
             yield Diagnostic(
                 here, "missing-field", f"{where} has no `{missing}`" if path else f"no `{missing}`"
             )
@@ -134,20 +165,19 @@ def _diagnostics(document: Document, name: str, error: Any) -> Iterator[Diagnost
             yield _wrong_type(document, path, value, detail["types"])
         case "const":
             expected = detail["expected_value"]
-            code = "unknown-api-version" if field == "apiVersion" else "wrong-value"
-            yield Diagnostic(
-                here, code, f"`{field}` is {said}, not `{expected}`", f"write `{field}: {expected}`"
-            )
+            key = str(path[-1]) if path else ""
+            code = "unknown-api-version" if key == "apiVersion" else "wrong-value"
+            yield Diagnostic(here, code, f"{field} is {said}, not `{expected}`", f"write `{key}: {expected}`")
         case "enum":
             options = [str(o) for o in detail["options"]]
             help_ = nearest(str(value), options) or "one of " + ", ".join(f"`{o}`" for o in options)
-            yield Diagnostic(here, "wrong-value", f"`{field}` cannot be {said}", help_)
+            yield Diagnostic(here, "wrong-value", f"{field} cannot be {said}", help_)
         case "format":
             help_ = "a date is written YYYY-MM-DD" if detail["format"] == "date" else ""
-            yield Diagnostic(here, "wrong-value", f"`{field}` is {said}, not a {detail['format']}", help_)
+            yield Diagnostic(here, "wrong-value", f"{field} is {said}, not a {detail['format']}", help_)
         case "pattern":
             help_ = str(_subschema(name, error.schema_path[:-1]).get("description", ""))
-            yield Diagnostic(here, "wrong-value", f"`{field}` cannot be {said}", help_)
+            yield Diagnostic(here, "wrong-value", f"{field} cannot be {said}", help_)
         case "propertyNames":
             # The name, not the value, is wrong: the nested error says how.
             wrong = str(detail["error"].instance)
@@ -159,18 +189,16 @@ def _diagnostics(document: Document, name: str, error: Any) -> Iterator[Diagnost
                 "letters, digits and `_`",
             )
         case "minItems" | "minProperties" | "minLength":
-            yield Diagnostic(here, "empty-value", f"`{field}` is empty")
+            yield Diagnostic(here, "empty-value", f"{field} is empty")
         case _:
             message = "it cannot have this value" if _is_secret(path) else shown_text(error.message[:200])
-            yield Diagnostic(here, "wrong-value", f"`{field}`: {message[:1].lower()}{message[1:]}")
+            yield Diagnostic(here, "wrong-value", f"{field}: {message[:1].lower()}{message[1:]}")
 
 
 def _wrong_type(
     document: Document, path: Sequence[str | int], value: Any, types: Sequence[str]
 ) -> Diagnostic:
     wanted = " or ".join(_TYPES[t] for t in types)
-    field = next((shown_entry(step) for step in reversed(path) if isinstance(step, str)), "the document")
-    subject = f"an item of `{field}`" if path and isinstance(path[-1], int) else f"`{field}`"
     said = f"`{raw_scalar(document, path)}`" if isinstance(value, (int, float)) else _said(value, path)
     help_ = ""
     if "string" in types and isinstance(value, (int, float)):
@@ -179,9 +207,18 @@ def _wrong_type(
             said, help_ = f"`{HIDDEN}`", "quote it"
     elif "array" in types and isinstance(value, str) and "string" not in types:
         help_ = f"a list is written `[{said.strip('`')}]`"
-    elif value is None and "object" in types and field != "rules":
-        help_ = "to ask whether it is off, write `{exists: false}`" if "match" in path else ""
-    return Diagnostic(document.locate(path), "wrong-type", f"{subject} is {said}, not {wanted}", help_)
+    elif value is None and "object" in types and "match" in path:
+        help_ = "to ask whether it is off, write `{exists: false}`"
+    return Diagnostic(document.locate(path), "wrong-type", f"{_field(path)} is {said}, not {wanted}", help_)
+
+
+def _field(path: Sequence[str | int]) -> str:
+    """What a message calls the value at `path`: by its key, or by that of its list."""
+    name = next((step for step in reversed(path) if isinstance(step, str)), None)
+    if name is None:
+        return "the document"
+    said = f"`{shown_entry(name)}`"
+    return said if isinstance(path[-1], str) else f"an item of {said}"
 
 
 def raw_scalar(document: Document, path: Sequence[str | int]) -> str:

@@ -7,18 +7,15 @@ everywhere: that of YAML 1.2's core schema.
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, NamedTuple
 
 import yaml
 
-from policy.bounded import read_bounded
 from policy.document.diagnostic import Diagnostic, DocumentError, Location
 from policy.document.echo import without_echo
-from policy.input_error import reason_of
+from policy.document.files import MAX_BYTES, Source, decode, line_and_column, read_source, read_stream
 
 __all__ = [
     "MAX_BYTES",
@@ -32,8 +29,6 @@ __all__ = [
     "read_stream",
 ]
 
-# A policy of 10,000 rules is about 3 MB. Anything much larger is a log or a dump given by mistake.
-MAX_BYTES = 8 * 1024 * 1024
 # Aliases share nodes, so a few lines can stand for billions, and every check sees them expanded. A file may grow
 # to a small multiple of what it holds.
 MOST_GROWTH = 4
@@ -50,13 +45,6 @@ _WORDS: dict[str, Any] = {
     **dict.fromkeys(("true", "True", "TRUE"), True),
     **dict.fromkeys(("false", "False", "FALSE"), False),
 }
-
-
-class Source(NamedTuple):
-    """One file's text. `name` is the path as the user wrote it."""
-
-    name: str
-    text: str
 
 
 class Document(NamedTuple):
@@ -170,39 +158,6 @@ def merge_mappings(under: Mapping[str, Any], over: Mapping[str, Any]) -> dict[st
     return result
 
 
-def read_source(path: str | os.PathLike[str]) -> Source:
-    """Read one file. Raises `DocumentError` when it cannot be read, is too large or is not UTF-8."""
-    name = os.fspath(path)
-    try:
-        with Path(path).open("rb") as file:
-            raw = read_bounded(file, MAX_BYTES)
-    except OSError as error:
-        raise _error(name, None, "unreadable-file", f"cannot be read: {reason_of(error)}") from error
-    return Source(name, decode(name, raw))
-
-
-def read_stream(name: str, stream: BinaryIO) -> Source:
-    """Read a stream, such as standard input, that `name` stands for. Raises `DocumentError` as `decode` does."""
-    return Source(name, decode(name, stream.read(MAX_BYTES + 1)))
-
-
-def decode(name: str, raw: bytes) -> str:
-    """UTF-8 text of `raw`; raises `DocumentError` that names the first bad byte, or the size."""
-    if len(raw) > MAX_BYTES:
-        limit = f"the limit is {MAX_BYTES // 1024 // 1024} MiB"
-        raise _error(
-            name, None, "file-too-large", f"the file is too large: {limit}", "split it into several files"
-        )
-    try:
-        return raw.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        before = raw[: error.start].decode("utf-8-sig")
-        line = before.count("\n")
-        column = len(before) - (before.rfind("\n") + 1)
-        message = f"the file is not UTF-8: byte 0x{raw[error.start]:02x}"
-        raise _error(name, _Place(line, column), "not-utf-8", message, "save it as UTF-8") from error
-
-
 def parse(source: Source, duplicates: list[Diagnostic] | None = None) -> Document:
     """Parse one YAML document (JSON is YAML). Raises `DocumentError` with file, line and column.
 
@@ -221,11 +176,6 @@ def _location(name: str, at: _Mark) -> Location:
     return Location(name, at.line + 1, at.column + 1)
 
 
-def _error(name: str, at: _Mark | None, code: str, message: str, help_: str = "") -> DocumentError:
-    location = Location(name) if at is None else _location(name, at)
-    return DocumentError([Diagnostic(location, code, message, help_)])
-
-
 class _Composer:
     def __init__(self, source: Source) -> None:
         self.source = source
@@ -234,19 +184,19 @@ class _Composer:
         self.count = 0  # nodes read, aliases not expanded
 
     def document(self) -> Document:
-        loader = _LOADER(self.source.text)
-        self.next: Callable[[], Any] = loader.get_event
         try:
+            loader = _LOADER(self.source.text)
+            self.next: Callable[[], Any] = loader.get_event
             return self._document()
         except yaml.MarkedYAMLError as error:
             raise self._syntax_error(error) from error
-        except yaml.reader.ReaderError as error:
-            before = self.source.text[: error.position]
-            at = _Place(before.count("\n"), error.position - (before.rfind("\n") + 1))
-            message = f"the character U+{ord(self.source.text[error.position]):04X} is not allowed in YAML"
-            raise _error(self.source.name, at, "yaml-syntax", message, "remove it") from error
-        finally:
-            loader.dispose()
+        except (yaml.reader.ReaderError, UnicodeEncodeError) as error:
+            # Its position counts bytes or characters, by which reader is installed; the character is the first such.
+            text = self.source.text
+            wrong = text[error.start] if isinstance(error, UnicodeError) else chr(error.character)
+            message = f"the character U+{ord(wrong):04X} is not allowed in YAML"
+            line, column = line_and_column(text.partition(wrong)[0])
+            raise self._fail(_Place(line - 1, column - 1), "yaml-syntax", message, "remove it") from error
 
     def _document(self) -> Document:
         self.next()  # stream start
@@ -371,6 +321,8 @@ class _Composer:
         tabbed = "\t" in line[: mark.column + 1 if mark else 0]
         if tabbed and ("token" in problem or "tab character" in problem):
             return self._fail(at, "yaml-tab", "a tab cannot indent YAML", "use spaces")
+        if "nesting depth" in problem:
+            return self._fail(at, "too-deep", f"nested deeper than {MAX_DEPTH} levels")
         if "found undefined alias" in problem or "undefined alias" in str(error.context or ""):
             return self._fail(at, "unknown-alias", problem)
         context = f" {error.context}" if error.context else ""

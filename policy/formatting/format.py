@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from policy.document.comments import LINE_ENDS, comments
 from policy.document.source import Source, parse
 from policy.formatting.order import ORDERED, key_order
 from policy.formatting.reorder import Edit, line_end, reorder
-from policy.formatting.spans import comments, read_spans
+from policy.formatting.spans import read_spans
 from policy.input_error import InputError
 
 __all__ = ["format_text"]
@@ -34,7 +35,7 @@ def format_text(source: Source) -> str:
 
 def _ended(source: Source, data: object) -> str:
     """The text with a line end, unless it ends in a block scalar, whose value would get one, too."""
-    if source.text.endswith(("\n", "\r")):
+    if source.text.endswith(tuple(LINE_ENDS)):
         return source.text
     ended = source.text + line_end(source.text)
     return ended if parse(Source(source.name, ended)).data == data else source.text
@@ -49,9 +50,14 @@ def _ordered(text: str, path: tuple[str, ...], order: tuple[str, ...]) -> str:
     return text
 
 
+def _remarks(text: str) -> list[str]:
+    """What the comments say, wherever they are."""
+    return sorted(comment.text for comment in comments(text))
+
+
 def _check(source: Source, text: str, data: object) -> None:
     try:
-        same = parse(Source(source.name, text)).data == data and comments(text) == comments(source.text)
+        same = parse(Source(source.name, text)).data == data and _remarks(text) == _remarks(source.text)
     except InputError:
         same = False
     if not same:

@@ -6,14 +6,18 @@ The text must be one document that `policy.document` can read.
 from __future__ import annotations
 
 import functools
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import yaml
 
-__all__ = ["Entry", "Node", "comments", "read_spans"]
+from policy.document.comments import LINE_ENDS
 
+__all__ = ["Entry", "Node", "read_spans"]
+
+_LINE = re.compile(f"[^{LINE_ENDS}]*(?:\r\n|[{LINE_ENDS}])")
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
@@ -59,30 +63,11 @@ def read_spans(text: str) -> Node:
     return _Reading(text).root
 
 
-def comments(text: str) -> list[str]:
-    """Every comment, sorted, without blanks at its end: what must be the same before and after."""
-    found: list[str] = []
-    at = 0
-    for start, end in [*_Reading(text).scalars, (len(text), len(text))]:
-        if "#" in text[at:start]:
-            found.extend(_comments_between(text[at:start]))
-        at = max(at, end)
-    return sorted(found)
-
-
-def _comments_between(gap: str) -> Iterator[str]:
-    for line in gap.splitlines():
-        _, mark, comment = line.partition("#")
-        if mark:
-            yield comment.rstrip()
-
-
 class _Reading:
-    """One pass over the events of a text: its root, and where its scalars stand (keys, too)."""
+    """One pass over the events of a text, to its root."""
 
     def __init__(self, text: str) -> None:
         self.text = text
-        self.scalars: list[tuple[int, int]] = []
         loader = _LOADER(text)
         self._next: Callable[[], Any] = loader.get_event
         try:
@@ -102,7 +87,6 @@ class _Reading:
         if kind is yaml.AliasEvent:
             return Node("alias", start, event.end_mark.index, fixed=True)
         keeps, end = self._scalar_end(event)
-        self.scalars.append((start, end))
         return Node("scalar", start, end, fixed=keeps or event.anchor is not None)
 
     def _mapping(self, event: Any) -> Node:
@@ -110,7 +94,6 @@ class _Reading:
         fixed = event.anchor is not None
         entries = []
         while type(key := self._next()) is not yaml.MappingEndEvent:
-            self.scalars.append((key.start_mark.index, key.end_mark.index))
             value = self._node(self._next())
             fixed = fixed or value.fixed or key.anchor is not None
             entries.append(Entry(key.value, key.start_mark.index, value))
@@ -135,12 +118,12 @@ class _Reading:
         text, start, end = self.text, event.start_mark.index, event.end_mark.index
         if event.style not in ("|", ">"):
             return False, end
-        header = text[start : text.find("\n", start)].split("#", 1)[0]
-        if "+" in header:
+        header = _LINE.match(text, start)
+        if header and "+" in header[0].split("#", 1)[0]:
             return True, end
-        content = text[start:end].rstrip(" \t\r\n")
-        line_end = text.find("\n", start + len(content))
-        return False, end if line_end < 0 else min(end, line_end + 1)
+        content = text[start:end].rstrip(" \t" + LINE_ENDS)
+        last = _LINE.match(text, start + len(content))
+        return False, min(end, last.end()) if last else end
 
 
 def _end_of(event: Any) -> int:

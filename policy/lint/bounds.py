@@ -9,7 +9,7 @@ from typing import NamedTuple
 from policy.lint.finding import Edit, Span
 from policy.lint.text import RuleText, Step
 
-__all__ = ["Bound", "bounds", "moved_to_dev"]
+__all__ = ["Bound", "bounds", "ends", "moved_to_dev"]
 
 
 class Bound(NamedTuple):
@@ -35,19 +35,25 @@ class Bound(NamedTuple):
     def span(self) -> Span:
         return self.rule.file.span(*self.at)
 
+    @property
+    def may_be_shared(self) -> bool:
+        """Whether it, or what it is in, has an anchor or is an alias: an edit would be one of other rules, too."""
+        places = (self.rule.file.span(*self.at[:n]) for n in range(2, len(self.at) + 1))
+        return any(self.rule.file.lines[at.line - 1][at.column - 1 :][:1] in ("&", "*") for at in places)
+
 
 def bounds(rule: RuleText) -> Iterator[Bound]:
     """The ends of the range that the whole rule is under."""
     for condition in rule.conditions:
         if condition.path != "vllm" or not condition.top or not isinstance(condition.value, str):
             continue
-        for operator, text in _ends(condition.value):
+        for operator, text in ends(condition.value):
             yield Bound(rule, operator, text, condition.at)
 
 
 @functools.cache
-def _ends(specifier: str) -> tuple[tuple[str, str], ...]:
-    """The operator and the release of each end."""
+def ends(specifier: str) -> tuple[tuple[str, str], ...]:
+    """The operator and the release of each end of a range at a plain release."""
     found = []
     for part in specifier.split(","):
         clause = part.strip()

@@ -5,13 +5,14 @@ A set of releases is an integer with one bit for each, so that thousands of rule
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import operator
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from packaging.specifiers import SpecifierSet
-from packaging.version import Version
+from packaging.version import InvalidVersion, Version
 
 from policy.engine.catalog import Catalog, merge_patch
 from policy.engine.registered import RegisteredNames, Releases, registered_names
@@ -99,7 +100,7 @@ class Knowledge:
 
     def around(self, specifier: str) -> str:
         """A help text: the releases next to a range that holds none."""
-        versions = [Version(part.lstrip("<>=!~ ")) for part in specifier.split(",") if "*" not in part]
+        versions = list(_versions(specifier))
         if not versions:
             return f"the catalog describes {self.said(self.every)}"
         first = min(versions)
@@ -178,6 +179,13 @@ class Knowledge:
             patch = self.catalog.patch(name)
             done[name] = merge_patch(done.get(patch.get("base") or "", {}), patch)
         return tuple(done.values())
+
+
+def _versions(specifier: str) -> Iterator[Version]:
+    """The versions that a range names; a prefix is none, and `===` takes any text."""
+    for part in specifier.split(","):
+        with contextlib.suppress(InvalidVersion):
+            yield Version(part.lstrip("<>=!~ "))
 
 
 def _contains(specifier: str) -> Any:

@@ -13,7 +13,7 @@ from policy.lint.reading import read
 from policy.lint.registry import Selection, by_name, checks
 from policy.lint.rules import ANALYSED, CHECKED
 from policy.lint.subject import Subject
-from policy.lint.suppression import MARK, Suppression, suppressions
+from policy.lint.suppression import Suppression, suppressions
 
 __all__ = ["lint"]
 
@@ -40,7 +40,7 @@ def lint(
     analysed = beside(lambda: _checked(subject, ANALYSED, selection))
     found.extend(_checked(subject, CHECKED, selection))
     found.extend(analysed())
-    comments = [comment for source in sources if MARK in source.text for comment in suppressions(source)]
+    comments = [comment for source in sources for comment in suppressions(source)]
     if comments:
         found = [*_silenced(found, comments, selection)]
     kept = {f.order: f for f in found if by_name()[f.name] in selection}
@@ -72,8 +72,10 @@ def _silenced(
     named = by_name()
     used: dict[Span, set[str]] = {comment.span: set() for comment in comments}
     for finding in found:
-        covering = [comment for comment in comments if comment.covers(finding.span, finding.code)]
-        if named[finding.name].unread or not covering:
+        rule = named[finding.name]
+        places = [finding.span, *(related.span for related in finding.related if rule.mutual)]
+        covering = [c for c in comments if any(c.covers(place, finding.code) for place in places)]
+        if rule.unread or not covering:
             yield finding
         for comment in covering:
             used[comment.span].add(finding.code)

@@ -43,7 +43,7 @@ class Rule(NamedTuple):
 
     A rule without a check is found while files are read. `since` is the version of runnerctl in which the rule came
     to its `stage`. A file with a finding of an `unread` rule could not be checked: lint then exits with 2, and
-    nothing hides the finding.
+    nothing hides the finding. One of a `mutual` rule is as much about its related places as about its own.
     """
 
     code: str
@@ -53,6 +53,7 @@ class Rule(NamedTuple):
     stage: Stage = "stable"
     since: str = "0.1.0"
     unread: bool = False
+    mutual: bool = False
 
     @property
     def family(self) -> str:

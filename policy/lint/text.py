@@ -133,6 +133,16 @@ class RuleText:
             found = self._architectures = tuple([word for c in named for word in c.words()])
         return found
 
+    def differing(self) -> Iterator[Word]:
+        """Each architecture, or pattern of some, that a model must not have by `ne`, and where."""
+        for c in self.conditions:
+            if (
+                c.value.__class__ is dict
+                and c.path in ARCHITECTURE_PATHS
+                and isinstance(c.value.get("ne"), str)
+            ):
+                yield c.value["ne"], (*c.at, "ne")
+
     @property
     def ranges(self) -> tuple[Word, ...]:
         """Each release range of a match that could be read, and where it stands."""
@@ -165,8 +175,13 @@ class TestText:
         self.facts = facts
 
     def span(self, *at: Step, key: bool = False) -> Span:
-        """Where a part of the test stands; without a path, all of it."""
-        return self.file.span(*self.at, *at, key=key)
+        """Where a part of the test stands; without a path, its name, or what is given where it has none.
+
+        That of a mapping is that of its first key, and another one after `fmt`: a comment would silence another line.
+        """
+        if at:
+            return self.file.span(*self.at, *at, key=key)
+        return self.file.span(*self.at, "name" if "name" in self.entry else "given", key=True)
 
 
 def _conditions(

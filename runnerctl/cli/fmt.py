@@ -62,7 +62,7 @@ def _utf_8(text: str) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class _Change:
-    """A file, and its text as it should be."""
+    """A file, and what it should hold."""
 
     target: str
     source: Source
@@ -70,13 +70,13 @@ class _Change:
 
     @property
     def differs(self) -> bool:
-        return self.text != self.source.text
+        return self.text != self.source.written
 
 
 def _show_diff(change: _Change) -> None:
     from runnerctl.reporters.unified import unified_diff
 
-    diff = unified_diff(change.target, change.source.text, change.text)
+    diff = unified_diff(change.target, change.source.written, change.text)
     typer.echo(_utf_8(diff.text), nl=False)
     if diff.hidden:
         message = "its diff hides secrets, so it cannot be applied; without --diff the file is formatted"
@@ -112,7 +112,7 @@ def _changes(names: Sequence[str]) -> list[_Change]:
     for name in names:
         try:
             source = read_stream("<stdin>", sys.stdin.buffer) if name == STDIN else read_source(name)
-            changes.append(_Change(name, source, format_text(source)))
+            changes.append(_Change(name, source, source.bom + format_text(source)))
         except InputError as error:
             problems.append(str(error))
     if problems:

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path, PurePosixPath
 
 from policy.document.diagnostic import Diagnostic, DocumentError
-from policy.document.source import Source, decode, parse
+from policy.document.source import decode, parse
 from policy.rules.policy_set import PolicyFile, PolicySet, compose, read_policy
 from runnerctl.cli.exits import UsageError
 
@@ -33,7 +33,7 @@ def policies_at(revision: str, paths: Sequence[str]) -> PolicySet:
                 continue
             shown = f"{revision}:{name}"
             try:
-                files[top, name] = read_policy(parse(Source(shown, decode(shown, raw))))
+                files[top, name] = read_policy(parse(decode(shown, raw)))
             except DocumentError as error:
                 findings.extend(error.diagnostics)
     if findings:

@@ -15,11 +15,17 @@ KNOWN = ("select", "ignore", "baseline")
 
 
 class LintSettings(NamedTuple):
-    """`baseline` is relative to the folder of the run."""
+    """`baseline` is relative to the folder of the run, `path` the file that says so."""
 
     select: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()
     baseline: str | None = None
+    path: Path | None = None
+
+    @property
+    def words(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """The rules that are selected, and those that are ignored."""
+        return self.select, self.ignore
 
 
 def lint_settings(start: Path) -> LintSettings:
@@ -47,4 +53,4 @@ def lint_settings(start: Path) -> LintSettings:
         if not isinstance(baseline, str) or not baseline:
             raise UsageError(f"{settings.path}: `lint.baseline` is the path of a file")
         baseline = os.path.relpath(settings.path.parent / baseline, start.resolve())
-    return LintSettings(lists["select"], lists["ignore"], baseline)
+    return LintSettings(lists["select"], lists["ignore"], baseline, settings.path)

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from policy.document.source import Source
     from policy.lint.baseline import Baseline
     from policy.lint.registry import Selection
+    from runnerctl.cli.lint_settings import LintSettings
 
 __all__ = ["FORMATS", "run_lint"]
 
@@ -84,22 +85,20 @@ def run_lint(
             lines = _Lines(raw)
             return _report(cached, lines, len(raw), known, format_, write_baseline)
 
-    from policy.lint.registry import Selection
-
-    run = _Run(Selection(*chosen), day, catalog)
+    run = _Run(_selection(chosen, settings), day, catalog)
     held = _read(paths, stdin_filename) if raw is None else _decoded(raw)
     found = run(held)
     if cache is not None and not held.unreadable:
         cache.put(found)
     fixed = 0
     if fix or diff:
-        before = {source.name: source.text for source in held.sources}
+        before = {source.name: source.written for source in held.sources}
         found, held, fixed = _mended(run, found, held, known)
         if diff:
             return _show_diff(before, held)
         _write(before, held)
     checked = len(held.sources) + len(held.unreadable)
-    stdin = "".join(s.text for s in held.sources if s.name == held.stdin) if fix and held.stdin else None
+    stdin = "".join(s.written for s in held.sources if s.name == held.stdin) if fix and held.stdin else None
     return _report(found, held.lines if found else {}, checked, known, format_, write_baseline, fixed, stdin)
 
 
@@ -141,6 +140,20 @@ class _Run(NamedTuple):
         return lint(held.sources, catalog, self.today, self.selection, held.unreadable, beside)
 
 
+def _selection(chosen: tuple[Sequence[str], Sequence[str]], settings: LintSettings) -> Selection:
+    """The rules of these words. Raises `UnknownRuleError`, which names the settings where they have the word."""
+    from policy.lint.registry import Selection, UnknownRuleError
+
+    try:
+        return Selection(*chosen)
+    except UnknownRuleError:
+        try:
+            Selection(*(set(words) & set(own) for words, own in zip(chosen, settings.words, strict=True)))
+        except UnknownRuleError as error:
+            raise UsageError(f"{settings.path}: {error}") from error
+        raise
+
+
 def _split(words: Sequence[str]) -> list[str]:
     return [part.strip() for word in words for part in word.split(",")]
 
@@ -149,9 +162,12 @@ def _day(text: str | None) -> date:
     if text is None:
         return date.today()
     try:
-        return date.fromisoformat(text)
-    except ValueError as error:
-        raise UsageError(f"--today {text}: a day is written YYYY-MM-DD") from error
+        day = date.fromisoformat(text)
+    except ValueError:
+        day = None
+    if day is None or day.isoformat() != text:  # it reads `20261201` and `2026-W49-2`, too
+        raise UsageError(f"--today {text}: a day is written YYYY-MM-DD")
+    return day
 
 
 def _known(name: str | None, *, given: bool) -> Baseline | None:
@@ -192,8 +208,6 @@ def _read(paths: Sequence[str], stdin_filename: str) -> _Input:
     """Every file of `paths` once, however it is named, and standard input for `-`."""
     from policy.document.diagnostic import DocumentError
     from policy.document.source import read_source, read_stream
-    from policy.rules.files import tests_of
-    from policy.rules.policy_set import policy_paths
 
     held = _Input([], [], stdin_filename if STDIN in paths else None)
     seen: set[str] = set()
@@ -204,25 +218,40 @@ def _read(paths: Sequence[str], stdin_filename: str) -> _Input:
         except DocumentError as error:
             held.unreadable.extend(error.diagnostics)
     for given in (path for path in paths if path != STDIN):
-        try:
-            for path in (*policy_paths(given), *tests_of(given)):
-                real = os.path.realpath(path)
-                if real not in seen:
-                    seen.add(real)
-                    held.sources.append(read_source(path))
-        except DocumentError as error:
-            held.unreadable.extend(error.diagnostics)
+        for path in _listed(given, held.unreadable):
+            real = os.path.realpath(path)
+            if real in seen:
+                continue
+            seen.add(real)
+            try:
+                held.sources.append(read_source(path))
+            except DocumentError as error:
+                held.unreadable.extend(error.diagnostics)
     return held
+
+
+def _listed(given: str, unreadable: list[Diagnostic]) -> Iterator[Path]:
+    """The policies and the tests that a path stands for; what cannot be listed goes to `unreadable`."""
+    from policy.document.diagnostic import DocumentError
+    from policy.rules.files import tests_of
+    from policy.rules.policy_set import policy_paths
+
+    try:
+        yield from policy_paths(given)
+    except DocumentError as error:
+        unreadable.extend(error.diagnostics)
+    with contextlib.suppress(OSError):  # said already: the policies are looked for in the same folders
+        yield from tests_of(given)
 
 
 def _decoded(raw: Sequence[RawFile]) -> _Input:
     from policy.document.diagnostic import DocumentError
-    from policy.document.source import Source, decode
+    from policy.document.source import decode
 
     held = _Input([], [])
     for name, content in raw:
         try:
-            held.sources.append(Source(name, decode(name, content)))
+            held.sources.append(decode(name, content))
         except DocumentError as error:
             held.unreadable.extend(error.diagnostics)
     return held
@@ -232,7 +261,6 @@ def _mended(
     run: _Run, found: tuple[Finding, ...], held: _Input, known: Baseline | None
 ) -> tuple[tuple[Finding, ...], _Input, int]:
     """Apply safe fixes until there is none left: what is found then, in which texts, and how many were applied."""
-    from policy.document.source import Source
     from policy.lint.baseline import without_known
     from policy.lint.fixing import apply_fixes
 
@@ -243,7 +271,7 @@ def _mended(
         if not done.count:
             break
         fixed += done.count
-        texts = [Source(s.name, done.texts.get(s.name, s.text)) for s in held.sources]
+        texts = [s._replace(text=done.texts.get(s.name, s.text)) for s in held.sources]
         held = _Input(texts, held.unreadable, held.stdin)
         found = run(held)
     return found, held, fixed
@@ -254,8 +282,8 @@ def _write(before: Mapping[str, str], held: _Input) -> None:
     from runnerctl.cli.output import write_file
 
     for source in held.sources:
-        if source.text != before[source.name] and source.name != held.stdin:
-            write_file(source.text, source.name)
+        if source.written != before[source.name] and source.name != held.stdin:
+            write_file(source.written, source.name)
 
 
 def _show_diff(before: Mapping[str, str], held: _Input) -> int:
@@ -263,7 +291,7 @@ def _show_diff(before: Mapping[str, str], held: _Input) -> int:
 
     changed = False
     for source in held.sources:
-        old, new = before[source.name], source.text
+        old, new = before[source.name], source.written
         if old != new:
             changed = True
             diff = unified_diff(source.name, old, new)

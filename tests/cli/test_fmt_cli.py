@@ -108,5 +108,14 @@ def test_permissions_stay(cli: Any, folder: Path) -> None:
     assert (folder / "bad.yaml").stat().st_mode & 0o777 == 0o640
 
 
+def test_a_byte_order_mark_stays(cli: Any, folder: Path) -> None:
+    before, after = (f"\ufeff{text}".replace("\n", "\r\n").encode() for text in (BAD, GOOD))
+    (folder / "bad.yaml").write_bytes(before)
+    assert cli("fmt", "-", stdin=before).out.encode() == after
+    assert cli("fmt", "bad.yaml").code == 0
+    assert (folder / "bad.yaml").read_bytes() == after
+    assert cli("fmt", "bad.yaml", "--check").code == 0
+
+
 def test_the_shipped_policies_are_formatted(cli: Any) -> None:
     assert cli("fmt", "--check", Path(__file__).parents[2] / "configs").code == 0

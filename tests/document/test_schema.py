@@ -138,6 +138,11 @@ MESSAGES: dict[str, tuple[str, str]] = {
         'p.yaml:5:6: `A` is `0.10`, not a string [wrong-type]\n  help: quote it: "0.10"',
     ),
     "bool in env": (HEAD + "env: {A: true, B: x}\nrules: []\n", 'help: quote it: "true"'),
+    "below a name that is a number": (rule("{1: {2: 3}}"), "p.yaml:5:35: unknown field `2`"),
+    "an item that is empty": (
+        HEAD.replace("name: fleet", "name: fleet, links: ['']") + "rules: []\n",
+        "an item of `links` cannot be empty",
+    ),
     "name is a number": (HEAD.replace("fleet", "1.10") + "rules: []\n", "`name` is `1.10`, not a string"),
     "date": (
         HEAD + "rules:\n- {id: a, match: {}, runner: v1, expires: soon}\n",
@@ -165,6 +170,29 @@ def test_message(case: str) -> None:
         read_policy(parse(Source("p.yaml", text)))
     assert len(caught.value.diagnostics) == 1
     assert expected in str(caught.value)
+
+
+# Names of digits, which a validator takes for indices of a list.
+NUMBERED = {
+    "env: {1: 2}\n": "f.yaml:1:10: `1` is `2`, not a string",
+    "labels: {1: [2]}\n": "f.yaml:1:13: `1` is a list, not a string",
+    "env: {01: x, 1: 2}\n": "f.yaml:1:17: `1` is `2`, not a string",
+    "env: {+01: 2, 1: x}\n": "f.yaml:1:12: `+01` is `2`, not a string",
+}
+
+
+@pytest.mark.parametrize("text", NUMBERED)
+def test_a_name_that_is_a_number(text: str) -> None:
+    with pytest.raises(DocumentError) as caught:
+        check(parse(Source("f.yaml", text)), "facts")
+    assert len(caught.value.diagnostics) == 1
+    assert NUMBERED[text] in str(caught.value)
+
+
+def test_an_empty_item_is_named_by_its_list() -> None:
+    text = "apiVersion: runnerctl/v1\nkind: RunnerPolicyTest\npolicies: ['']\ntests: []\n"
+    with pytest.raises(DocumentError, match="an item of `policies` is empty"):
+        check(parse(Source("p_test.yaml", text)), "policy-test")
 
 
 def test_value_is_echoed_without_its_anchor() -> None:

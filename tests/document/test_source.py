@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import re
 import time
 import tracemalloc
 from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from policy.document import DocumentError, Source, parse, read_source
+from policy.document.files import decode
 
 # name: (bytes of the file, code, line, column, a part of the message)
 REFUSED: dict[str, tuple[bytes, str, int, int, str]] = {
@@ -25,8 +28,26 @@ REFUSED: dict[str, tuple[bytes, str, int, int, str]] = {
     "only comments": (b"# nothing\n\n", "empty-file", 1, 1, "the file is empty"),
     "only a BOM": (b"\xef\xbb\xbf", "empty-file", 1, 1, "the file is empty"),
     "not UTF-8": (b"a: 1\nb: caf\xe9\n", "not-utf-8", 2, 7, "byte 0xe9"),
+    "not UTF-8 after a BOM": (b"\xef\xbb\xbfa: \xff", "not-utf-8", 1, 4, "byte 0xff"),
+    "not UTF-8 right after a BOM": (b"\xef\xbb\xbfa\xff\n", "not-utf-8", 1, 2, "byte 0xff"),
+    "not UTF-8 after every line end": (
+        "a\rb\r\nc\u2028d\x85é: ".encode() + b"\xff",
+        "not-utf-8",
+        5,
+        4,
+        "byte 0xff",
+    ),
     "NUL": (b"a: 1\nb: x\x00y\n", "yaml-syntax", 2, 5, "U+0000"),
     "escape character": (b"a: \x1b[31m\n", "yaml-syntax", 1, 4, "U+001B"),
+    "a control character after a wide letter": ("a: ü\nb: ü\x0b".encode(), "yaml-syntax", 2, 5, "U+000B"),
+    "a control character after many": (
+        f"a: {'ü' * 30}\nb: x\x0b\n".encode(),
+        "yaml-syntax",
+        2,
+        5,
+        "U+000B",
+    ),
+    "a control character after a BOM": (b"\xef\xbb\xbfa: \x0b", "yaml-syntax", 1, 4, "U+000B"),
     "two documents": (b"a: 1\n---\nb: 2\n", "several-documents", 2, 1, "more than one"),
     "merge key": (b"x: &x {a: 1}\ny:\n  <<: *x\n", "merge-key", 3, 3, "merge keys"),
     "tag": (b"a: !!python/object:os.system x\n", "yaml-tag", 1, 4, "tags"),
@@ -38,7 +59,7 @@ REFUSED: dict[str, tuple[bytes, str, int, int, str]] = {
     "unknown alias": (b"a: *nothing\n", "unknown-alias", 1, 4, "nothing"),
     "alias of itself": (b"a: &a [*a]\n", "unknown-alias", 1, 8, "`*a`"),
     "deep": (b"[" * 100 + b"]" * 100, "too-deep", 1, 65, "deeper than 64"),
-    "very deep": (b"[" * 100_000, "yaml-syntax", 1, 1001, "maximum nesting depth"),
+    "very deep": (b"[" * 100_000, "too-deep", 1, 1001, "deeper than 64"),
     "deep blocks": (
         b"".join(b" " * i + b"a:\n" for i in range(100)),
         "too-deep",
@@ -62,6 +83,22 @@ def test_refused_with_one_message_and_its_place(tmp_path: Path, case: str) -> No
     assert part in found.message
     assert not found.message.endswith(".")
     assert str(caught.value).startswith(f"{file}:{line}:{column}: ")
+
+
+@pytest.mark.parametrize("case", [case for case in REFUSED if "character" in case])
+def test_a_character_is_placed_alike_without_libyaml(monkeypatch: pytest.MonkeyPatch, case: str) -> None:
+    """Libyaml counts bytes, Python's own reader characters."""
+    monkeypatch.setattr("policy.document.source._LOADER", yaml.SafeLoader)
+    raw, _, line, column, part = REFUSED[case]
+    with pytest.raises(DocumentError, match=re.escape(part)) as caught:
+        parse(decode("p.yaml", raw))
+    assert caught.value.diagnostics[0].location == ("p.yaml", line, column)
+
+
+def test_half_a_character_of_a_command_line_is_refused() -> None:
+    """What an argument that is not UTF-8 becomes."""
+    with pytest.raises(DocumentError, match=r"^--set:2:4: the character U\+DCFF is not allowed"):
+        parse(Source("--set", "[\na: \udcff]"))
 
 
 def test_all_duplicate_keys_are_reported_in_order() -> None:
@@ -213,7 +250,9 @@ def test_keys_are_texts() -> None:
 def test_accepted_forms(tmp_path: Path, raw: bytes) -> None:
     file = tmp_path / "p.yaml"
     file.write_bytes(raw)
-    assert parse(read_source(file)).data == {"a": {"b": [1]}}
+    source = read_source(file)
+    assert parse(source).data == {"a": {"b": [1]}}
+    assert source.written.encode() == raw
 
 
 LOCATIONS: dict[str, tuple[list[str | int], bool, tuple[int, int]]] = {

@@ -81,6 +81,19 @@ def test_fix(cli: Callable[..., Any], here: Path, case: str, ending: str) -> Non
     assert (again.code, again.out) == (0, "")
 
 
+@pytest.mark.parametrize("ending", ["\n", "\r\n"], ids=["lf", "crlf"])
+def test_a_byte_order_mark_stays(cli: Callable[..., Any], here: Path, ending: str) -> None:
+    before, after = (
+        ("\ufeff" + HEAD + text).replace("\n", ending).encode() for text in MENDED["numbers are quoted"]
+    )
+    path = here / "p.yaml"
+    path.write_bytes(before)
+    assert "\n+\ufeff" not in cli("lint", "p.yaml", *RULES, "--diff").out
+    assert cli("lint", "p.yaml", *RULES, "--fix").code == 0
+    assert path.read_bytes() == after
+    assert cli("lint", "-", *RULES, "--fix", stdin=before).out.encode() == after
+
+
 @pytest.mark.parametrize("case", LEFT)
 def test_left_alone(cli: Callable[..., Any], here: Path, case: str) -> None:
     path = here / "p.yaml"

@@ -113,6 +113,8 @@ USAGE = {
     "an empty word": (["--select", ""], "no rule ``"),
     "an unknown format": (["--format", "xml"], "one of text, json, sarif, github, junit"),
     "a day that is none": (["--today", "soon"], "a day is written YYYY-MM-DD"),
+    "a day without dashes": (["--today", "20260101"], "--today 20260101: a day is written YYYY-MM-DD"),
+    "a day of a week": (["--today", "2026-W01-1"], "a day is written YYYY-MM-DD"),
     "both": (["--fix", "--diff"], "exclude each other"),
     "no such baseline": (["--baseline", "none.json"], "none.json: cannot be read: no such file"),
     "no catalog": (["--catalog", "."], "no folder `releases` in it"),
@@ -173,7 +175,8 @@ BAD_SETTINGS = {
     "lint = 1\n": "`lint` is not a table",
     "[lint]\nbaseline = 1\n": "`lint.baseline` is the path of a file",
     '[lint]\nbaseline = "none.json"\n': "the baseline of the settings, none.json: cannot be read",
-    '[lint]\nignore = ["RE999"]\n': "no rule `RE999`",
+    '[lint]\nignore = ["RE999"]\n': "runnerctl.toml: no rule `RE999`",
+    '[lint]\nselect = ["XX"]\n': "runnerctl.toml: no rule `XX`",
 }
 
 
@@ -218,6 +221,21 @@ def test_explain(cli: Callable[..., Any]) -> None:
     wrong = cli("explain", "RE31")
     assert (wrong.code, wrong.out) == (2, "")
     assert "no rule `RE31`" in wrong.err
+
+
+def test_one_file_that_cannot_be_read_hides_no_other(cli: Callable[..., Any], here: Path) -> None:
+    files = {"a.yaml": "", "t.yaml": policy(BAD), "z.yaml": "a: [", "b_test.yaml": "a: ["}
+    write(here, {f"d/{name}": text for name, text in files.items()})
+    (here / "d" / "self.yaml").symlink_to("self.yaml")
+    answer = cli("lint", "d", "--ignore", "RH4", "--format", "json")
+    named = {finding["location"]["path"] for finding in answer.json["findings"]}
+    assert named == {f"d/{name}" for name in (*files, "self.yaml")}
+    assert answer.code == 2
+
+
+def test_a_folder_of_tests_alone_is_read(cli: Callable[..., Any], here: Path) -> None:
+    write(here, {"d/a_test.yaml": "a: ["})
+    assert sorted(codes(cli("lint", "d").out)) == ["RD102", "RD105"]
 
 
 # --- the reader of plain options, and Typer's --------------------------------------------------------------------

@@ -83,6 +83,41 @@ THIRD = {
 }
 
 
+# One match, and whether the hole below 0.25 in it is reported.
+WITHIN: dict[str, tuple[str, bool]] = {
+    "a list": ('vllm: ["<0.25", ">=0.25"]', True),
+    "a list, the later one first": ('vllm: [">=0.25.0", "<0.25"]', True),
+    "a list with more": ('vllm: ["<0.12.dev0", ">=0.22.dev0,<0.25", ">=0.25,<0.27.dev0"]', True),
+    "beside other conditions": ('platform: rocm, vllm: ["<0.25", ">=0.25"]', True),
+    "`any`": ('any: [{vllm: "<0.25"}, {vllm: ">=0.25"}]', True),
+    "`any` that asks for the same": (
+        'any: [{vllm: "<0.25", platform: rocm}, {platform: rocm, vllm: ">=0.25"}]',
+        True,
+    ),
+    "`any` of lists": ('any: [{vllm: ["<0.12.dev0", ">=0.22.dev0,<0.25"]}, {vllm: ">=0.25"}]', True),
+    "`any` in `all`": ('all: [{any: [{vllm: "<0.25"}, {vllm: ">=0.25"}]}]', True),
+    "a list in `any`": ('any: [{vllm: ["<0.25", ">=0.25"]}]', True),
+    "`any` that asks for other things": (
+        'any: [{vllm: "<0.25", platform: cuda}, {vllm: ">=0.25", platform: rocm}]',
+        False,
+    ),
+    "`any` with something that takes all": (
+        'any: [{vllm: "<0.25"}, {vllm: ">=0.25"}, {platform: rocm}]',
+        False,
+    ),
+    "a list that has the candidates": ('vllm: ["<0.25", "==0.25.*"]', False),
+    "a list with a release in the hole": ('vllm: ["<0.24", ">=0.25"]', False),
+    "a list with one candidate": ('vllm: ["<0.25", "==0.25rc1", ">=0.25"]', False),
+    "a list that ends at the candidates": ('vllm: ["<0.25.dev0", ">=0.25"]', False),
+    "a list of compatible releases": ('vllm: ["~=0.24.0", "~=0.25.0"]', False),
+    "what is left out on purpose": ('not: {vllm: ["<0.25", ">=0.25"]}', False),
+    "a list of which the rule takes one half": (
+        'vllm: ["<0.25", ">=0.25"], all: [{vllm: "<0.24.dev0"}]',
+        False,
+    ),
+}
+
+
 def found(cli: Callable[..., Any], matches: list[str], *options: str) -> list[Any]:
     rules = [f"  - {{id: {'abc'[i]}, match: {{{match}}}, runner: v1}}\n" for i, match in enumerate(matches)]
     Path("p.yaml").write_text(HEAD + "".join(rules))
@@ -100,6 +135,68 @@ def test_pairs(cli: Callable[..., Any], case: str) -> None:
         for f in found(cli, [first, second])
     ]
     assert said == ([] if release is None else [[release]])
+
+
+@pytest.mark.parametrize("case", WITHIN)
+@pytest.mark.usefixtures("here")
+def test_within_one_match(cli: Callable[..., Any], case: str) -> None:
+    match, wanted = WITHIN[case]
+    findings = found(cli, [match])
+    assert [re.findall(r"both leave out (\S+)rc1", f["message"])[0][:4] for f in findings] == [
+        "0.25"
+    ] * wanted
+    assert all(f["fix"] for f in findings)
+    assert cli("lint", "p.yaml", "--select", "RE305", "--fix").code == 0
+
+
+@pytest.mark.parametrize("third", [third for third, _ in THIRD.values() if third])
+@pytest.mark.usefixtures("here")
+def test_a_third_rule_beside_one_match(cli: Callable[..., Any], third: str) -> None:
+    """As it is beside two rules."""
+    (expected,) = (expected for text, expected in THIRD.values() if text == third)
+    findings = found(cli, ['architectures: A, vllm: ["<0.25", ">=0.25"]', third])
+    assert (bool(findings), any(f["fix"] for f in findings)) == expected
+
+
+# The matches of some rules, where something of a gap has an anchor, so that it may be in other rules.
+SHARED = {
+    "a range": ['{vllm: "<0.25"}', '{vllm: &v ">=0.25"}', "{platform: rocm, vllm: *v}"],
+    "the other range": ['{vllm: &v "<0.25"}', '{vllm: ">=0.25"}', "{platform: rocm, vllm: *v}"],
+    "a match": ['{vllm: "<0.25"}', '&m {vllm: ">=0.25"}', "*m"],
+    "a list": ['{vllm: &v ["<0.25", ">=0.25"]}', "{platform: rocm, vllm: *v}"],
+    "an item of a list": ['{vllm: ["<0.25", &v ">=0.25"]}', "{platform: rocm, vllm: *v}"],
+}
+
+
+@pytest.mark.parametrize("case", SHARED)
+def test_what_may_be_shared_is_not_mended_and_it_is_said_why(
+    cli: Callable[..., Any], here: Path, case: str
+) -> None:
+    rules = [f"  - {{id: {'abc'[i]}, match: {match}, runner: v1}}\n" for i, match in enumerate(SHARED[case])]
+    (here / "p.yaml").write_text(HEAD + "".join(rules))
+    findings = cli("lint", "p.yaml", "--select", "RE305", "--format", "json").json["findings"]
+    assert any("by hand, as one has an anchor" in finding["help"] for finding in findings)
+    assert not any(finding["fix"] for finding in findings)
+    assert cli("lint", "p.yaml", "--select", "RE305", "--diff").out == ""
+
+
+@pytest.mark.usefixtures("here")
+def test_why_another_rule_keeps_it_from_being_mended(cli: Callable[..., Any]) -> None:
+    rules = ['architectures: A, vllm: "<0.25"', 'architectures: A, vllm: ">=0.25"', "platform: rocm"]
+    (finding,) = found(cli, rules)
+    assert finding["help"].endswith("; by hand, as another rule has a say there")
+
+
+@pytest.mark.parametrize("ending", [0, 1])
+def test_a_comment_at_either_end_silences(cli: Callable[..., Any], here: Path, ending: int) -> None:
+    lines = [
+        "  - {id: a, match: {vllm: '<0.25'}, runner: v1}",
+        "  - {id: b, match: {vllm: '>=0.25'}, runner: v2}",
+    ]
+    lines[ending] += "  # runnerctl: ignore[RE305] no nightlies here"
+    (here / "p.yaml").write_text(HEAD + "\n".join(lines) + "\n")
+    answer = cli("lint", "p.yaml", "--select", "RE305,RH481")
+    assert (answer.code, answer.out) == (0, "")
 
 
 @pytest.mark.parametrize("case", THIRD)

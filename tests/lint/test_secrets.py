@@ -18,7 +18,7 @@ BLOCK = "  HF_TOKEN: |\n    hunter2-a\n    hunter2-b\n"
 # What stands in a policy, and the code of what is found at a line of the secret, or beside it.
 FOUND: dict[str, tuple[str, str]] = {
     "a comment that is none": (
-        "rules: []\nenv:\n  HF_TOKEN: |\n    hunter2-a # runnerctl: ignore[NO] x\n", "RH482"
+        "rules: []\nenv:\n  HF_TOKEN: | # runnerctl: ignore[NO] x\n    hunter2-a\n", "RH482"
     ),
     "a list": ("rules: []\nenv: {HF_TOKEN: [hunter2-a, hunter2-b]}\n", "RD123"),
     "a mapping": ("rules: []\nenv:\n  HF_TOKEN:\n    hunter2-a: hunter2-b\n", "RD123"),
@@ -134,8 +134,8 @@ def test_what_was_found_before_shows_no_secret_either(lint: Callable[..., Any], 
 
 NOTE = "runnerctl: ignore[NO] x"
 EXCERPTS = {
-    "a block": (f"  HF_TOKEN: |\n    hunter2 # {NOTE}\n", "    ****"),
-    "a folded text": (f'  HF_TOKEN: "hunter2 and\n    so # {NOTE}"\n', "    ****"),
+    "below its key": (f"  HF_TOKEN:\n    hunter2 # {NOTE}\n", f"    **** # {NOTE}"),
+    "below its key, in quotes": (f"  HF_TOKEN:\n    'hunter2 # 2' # {NOTE}\n", f"    **** # {NOTE}"),
     "beside it": (f'  HF_TOKEN: "hunter2 and\n    so" # {NOTE}\n', f"    **** # {NOTE}"),
 }
 

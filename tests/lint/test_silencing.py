@@ -14,6 +14,10 @@ from policy.document.source import Source
 from policy.lint.suppression import suppressions
 
 HEAD = "apiVersion: runnerctl/v1\nkind: RunnerPolicy\nmetadata: {name: p, owner: team}\n"
+LONG = """  - id: a
+    match: {architectures: OursForCausalLM, labels.team: a}
+    runner: v1
+"""
 RULE = "  - {id: ID, match: {architectures: OursForCausalLM, labels.team: ID}, runner: v1}"
 SELECT = ["--select", "RE301,RH403,RH48"]
 
@@ -47,6 +51,50 @@ COMMENTS: dict[str, tuple[str, list[str]]] = {
         rule("a").replace("runner: v1", 'runner: v1, owner: "x # runnerctl: ignore[RE301,RH403] ours"'),
         ["RE301", "RH403"],
     ),
+    "in a block it is text": (
+        LONG
+        + "    owner: |\n      # runnerctl: ignore-file[RE301,RH403] ours\n      # runnerctl: ignore[RE999]\n",
+        ["RE301", "RH403"],
+    ),
+    "in quotes over lines it is text": (
+        LONG + "    env: {B: 'multi\n    # runnerctl: ignore-file[RE301,RH403] ours'}\n",
+        ["RE301", "RH403"],
+    ),
+    "behind the head of a block": (
+        "  - owner: |  # runnerctl: ignore-file[RE301,RH403] ours\n      o\n" + LONG.replace("- ", "  "),
+        [],
+    ),
+    "behind an anchor": (
+        LONG.replace("runner:", "owner: &o # runnerctl: ignore-file[RE301,RH403] ours\n      o\n    runner:"),
+        [],
+    ),
+    "the first thing of an item": (
+        LONG.replace("- id", "- # runnerctl: ignore[RH403] ours\n    id"),
+        ["RE301"],
+    ),
+    "above a dash alone": (
+        LONG.replace("  - id", "  # runnerctl: ignore[RH403] ours\n  -\n    id"),
+        ["RE301"],
+    ),
+    "above a dash with a comment": (
+        LONG.replace("  - id", "  # runnerctl: ignore[RH403] ours\n  - # the plugin\n    id"),
+        ["RE301"],
+    ),
+    "between fields": (
+        LONG.replace("    match", "    # runnerctl: ignore[RE301] ours\n    match"),
+        ["RH403"],
+    ),
+    "beside a dash that is text": (
+        LONG.replace("OursForCausalLM", "['-', # runnerctl: ignore[RE301] ours\n     '-']"),
+        ["RE301", "RH403"],
+    ),
+    "with a capital": (rule("a", "  # Runnerctl: Ignore[re301, RH403] ours"), []),
+    "with two capitals": (rule("a", "  # RunnerCtl: ignore[RE301, RH403] ours"), []),
+    "in capitals": (rule() + "# RUNNERCTL: IGNORE-FILE[RE301, RH403] OURS", []),
+    "with a capital, without a reason": (
+        rule("a", "  # Runnerctl: ignore[RE301]"),
+        ["RE301", "RH403", "RH483"],
+    ),
     "an apostrophe before it": (
         rule("a").replace("runner: v1", "runner: v1, owner: it's us").rstrip()
         + "  # runnerctl: ignore[RE301,RH403] ours\n",
@@ -66,6 +114,16 @@ def test_comments(cli: Callable[..., Any], here: Path, case: str) -> None:
     answer = cli("lint", "p.yaml", *SELECT)
     assert sorted(re.findall(r"\[(R[A-Z]\d{3})\] ", re.sub(r"(?m)^  .*$", "", answer.out))) == codes
     assert answer.code == (1 if codes else 0)
+
+
+@pytest.mark.parametrize("case", COMMENTS)
+def test_formatting_keeps_what_they_silence(cli: Callable[..., Any], here: Path, case: str) -> None:
+    swapped = re.sub(r"(?s)id: (\w)(.*?)runner: v1", r"runner: v1\2id: \1", COMMENTS[case][0])
+    (here / "p.yaml").write_text(f"{HEAD}rules:\n{swapped}")
+    before = cli("lint", "p.yaml", *SELECT, "--format", "json").json["findings"]
+    assert cli("fmt", "p.yaml").code == 0
+    after = cli("lint", "p.yaml", *SELECT, "--format", "json").json["findings"]
+    assert sorted(f["code"] for f in before) == sorted(f["code"] for f in after)
 
 
 def test_a_comment_of_one_file_is_not_that_of_another(cli: Callable[..., Any], here: Path) -> None:

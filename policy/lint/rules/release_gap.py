@@ -1,13 +1,16 @@
-"""The ranges of two neighbouring rules leave out the candidates and nightlies between them.
+"""Two neighbouring ranges leave out the candidates and nightlies between them.
 
 By PEP 440 `<0.12` leaves `0.12.0rc1` and `0.12.0.dev3` out, and `>=0.12` too, as they come before 0.12. So do `~=0.11.0`
 and `~=0.12.0`. A fleet on nightlies falls through the hole between two such rules.
 
 Rules are neighbours where they ask for the same beside releases, or one of them for more, and nothing else keeps them
-apart: not another platform, architecture or label. Where a third rule has some of the hole, nothing is said.
+apart: not another platform, architecture or label. Ranges of one rule are, where they are a list, or in items of one `any`
+that differ in nothing else. Where a third rule has some of the hole, nothing is said.
 
 `--fix` moves both ends of a plain pair (`<0.12` and `>=0.12`) to `.dev0`, which takes the candidates and nightlies into the
-later range, where no other rule has a say there.
+later range, where no other rule has a say there and neither range is shared by an anchor.
+
+A comment that silences this may stand at either end.
 
 Fails:
 
@@ -19,6 +22,9 @@ rules:
   - id: after
     match: {architectures: LlamaForCausalLM, vllm: ">=0.25"}
     runner: v2
+  - id: both
+    match: {architectures: MistralForCausalLM, vllm: ["<0.25", ">=0.25"]}
+    runner: v1
 ```
 
 Passes:
@@ -49,6 +55,7 @@ from policy.lint.neighbours import Conditions, Nearby
 from policy.lint.registry import Rule
 from policy.lint.subject import Subject
 from policy.lint.text import RuleText
+from policy.lint.unions import seam
 
 if TYPE_CHECKING:
     from policy.lint.release_sets import ReleaseSets
@@ -59,7 +66,8 @@ RULE = Rule(
     "RE305",
     "release-gap",
     "warning",
-    "the ranges of two neighbouring rules leave out the candidates and nightlies between them",
+    "two neighbouring ranges leave out the candidates and nightlies between them",
+    mutual=True,
 )
 
 
@@ -104,6 +112,8 @@ def _gaps(
     for start in ranged:
         if not start.releases & at or start.releases & hole:
             continue
+        if start.releases & below and len(start.text.ranges) > 1:
+            yield from _gap_within(start, inside, begin)
         near = (ends[i] for i in nearby.of(start.rest))
         found = next((e for e in near if e.text is not start.text and e.rest.alike(start.rest)), None)
         if found is None:
@@ -116,16 +126,44 @@ def _gaps(
             yield _gap(found.text, start.text, text, sure=not others)
 
 
+def _gap_within(rule: _Ranged, inside: Sequence[_Ranged], release: Version) -> Iterator[Finding]:
+    """The gap between two ranges of one rule that are meant as one."""
+    found = seam(rule.text, release)
+    others = [other for other in inside if other.rest.meets(rule.rest)]
+    if found is None or any(o.rest.ranged or o.rest.holds_with(rule.rest) for o in others):
+        return
+    end, begin = found
+    help_, fix = _moved(end, begin, sure=not others)
+    yield RULE.finding(
+        begin.span,
+        f"`<{end.text}` and `>={begin.text}` of one match both leave out {begin.text}rc1 and nightlies",
+        help_,
+        related=[Related(end.span, "the other range ends here")],
+        fix=fix,
+    )
+
+
+def _moved(end: Bound, begin: Bound, *, sure: bool) -> tuple[str, Fix | None]:
+    """What to write at the ends of a gap, and the fix where there may be one."""
+    help_ = f"write `<{end.text}.dev0` there and `>={begin.text}.dev0` here"
+    if end.may_be_shared or begin.may_be_shared:
+        return (
+            f"{help_}; by hand, as one has an anchor, or is in what has one, and may be another rule's too",
+            None,
+        )
+    if not sure:
+        return f"{help_}; by hand, as another rule has a say there", None
+    edits = tuple(moved_to_dev(bound) for bound in (end, begin))
+    return help_, Fix(f"move both ends to {begin.text}.dev0", edits)
+
+
 def _gap(before: RuleText, start: RuleText, text: str, *, sure: bool) -> Finding:
     """`sure` says that no other rule has a say in the gap."""
     end, begin = (_bound(before, "<", text), _bound(start, ">=", text))
     if end is not None and begin is not None:
         there, here = (end.span, f"<{end.text}"), (begin.span, f">={begin.text}")
         text = begin.text
-        help_ = f"write `<{end.text}.dev0` there and `>={text}.dev0` here"
-        edits = tuple(moved_to_dev(bound) for bound in (end, begin))
-        mendable = sure and not any(map(_may_be_shared, (end, begin)))
-        fix = Fix(f"move both ends to {text}.dev0", edits) if mendable else None
+        help_, fix = _moved(end, begin, sure=sure)
     else:
         there, here = _range(before), _range(start)
         help_ = f"let one of them have these, too: `>={text}.dev0` begins with the first nightly"
@@ -137,11 +175,6 @@ def _gap(before: RuleText, start: RuleText, text: str, *, sure: bool) -> Finding
         related=[Related(there[0], f"rule `{before.id}` ends here")],
         fix=fix,
     )
-
-
-def _may_be_shared(bound: Bound) -> bool:
-    """Whether a range has an anchor, or is an alias: an edit of it would be one of other rules, too."""
-    return bound.rule.file.lines[bound.span.line - 1][bound.span.column - 1] in "&*"
 
 
 def _bound(rule: RuleText, operator: str, text: str) -> Bound | None:
@@ -157,11 +190,11 @@ def _range(rule: RuleText) -> tuple[Span, str]:
 
 
 def _begins(rules: Sequence[RuleText]) -> Mapping[Version, str]:
-    """The plain releases at which a range begins, as they are written; none if no two rules have ranges."""
+    """The plain releases at which a range begins, as they are written; none if there are no two ranges."""
     found: dict[Version, str] = {}
     several = 0
     for rule in rules:
-        several += bool(rule.ranges)
+        several += len(rule.ranges)
         for word, _ in rule.ranges:
             for text in _plain_begins(word):
                 found.setdefault(Version(text), text)
