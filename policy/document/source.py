@@ -277,6 +277,12 @@ class _Composer:
         marks = _Marks(start.start_mark)
         size = 1
         while type(event := self.next()) is not yaml.SequenceEndEvent:
+            if type(event) is yaml.ScalarEvent and event.anchor is None and event.tag is None:
+                self.count += 1
+                size += 1
+                marks.nodes[len(data)] = event.start_mark
+                data.append(event.value if event.style else plain_scalar(event.value))
+                continue
             value, child = self._node(event, depth)
             marks.nodes[len(data)] = child if child.nodes else child.at
             data.append(value)
