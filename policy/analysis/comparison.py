@@ -14,7 +14,7 @@ from policy.analysis.findings import Cut, Difference, Differences, Witness
 from policy.analysis.homes import Homes
 from policy.analysis.meaning import asked, changed, deciding, meaning
 from policy.analysis.ranked import Ranked, bits, space_of
-from policy.analysis.search import Budget, OverBudget, Point
+from policy.analysis.search import LIMIT, Budget, OverBudget, Point
 from policy.analysis.variants import variants
 from policy.analysis.witness import decide, decide_all, witness_at
 from policy.decision.decision import Decision
@@ -24,7 +24,6 @@ from policy.rules.policy_set import PolicySet, Rule
 
 __all__ = ["differences"]
 
-LIMIT = 20_000_000
 MOST_TELLING = 3
 # Once a deployment shows a difference, so many more are tried for one that tells more.
 MOST_AFTER = 40

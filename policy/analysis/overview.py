@@ -10,15 +10,13 @@ from policy.analysis.findings import Analysis, Cut, Redundant, Unserved
 from policy.analysis.homes import Homes
 from policy.analysis.ranked import Ranked
 from policy.analysis.reach import never_decides
-from policy.analysis.search import Budget
+from policy.analysis.search import LIMIT, Budget
 from policy.analysis.undetermined import always_undetermined
 from policy.engine.catalog import Catalog
 from policy.rules.policy_set import PolicySet
 
 __all__ = ["LIMIT", "analyse"]
 
-# Steps of the search; one is about a microsecond. Past them the analysis says what it left out.
-LIMIT = 20_000_000
 Finding = TypeVar("Finding")
 
 

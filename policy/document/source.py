@@ -280,7 +280,8 @@ class _Composer:
             if type(event) is yaml.ScalarEvent and event.anchor is None and event.tag is None:
                 self.count += 1
                 size += 1
-                marks.nodes[len(data)] = event.start_mark
+                at: Any = event.start_mark
+                marks.nodes[len(data)] = at
                 data.append(event.value if event.style else plain_scalar(event.value))
                 continue
             value, child = self._node(event, depth)
