@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 __all__ = [
     "HIDDEN",
+    "apart",
     "is_secret",
     "may_hold_secrets",
     "secret_shapes",
@@ -135,10 +136,22 @@ def shown_facts(document: Mapping[str, Any]) -> dict[str, Any]:
     return {**document, "env": {shown_entry(name): shown(name, str(value)) for name, value in env.items()}}
 
 
+def apart(parts: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+    """Parts of a text from the first to the last, those that overlap or touch made one."""
+    first, last = -1, -1
+    for start, end in sorted(parts):
+        if start > last:
+            if first < last:
+                yield first, last
+            first = start
+        last = max(last, end)
+    if first < last:
+        yield first, last
+
+
 def _without_shapes(text: str) -> str:
     parts, at = [], 0
-    for first, last in sorted(secret_shapes(text)):
-        if last > at:
-            parts += [text[at : max(at, first)], HIDDEN]
-            at = last
+    for first, last in apart(secret_shapes(text)):
+        parts += [text[at:first], HIDDEN]
+        at = last
     return "".join([*parts, text[at:]])

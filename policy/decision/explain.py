@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from policy.decision.serving import Undecided, derived_for, with_switch
 from policy.engine.release import EngineRelease
@@ -16,8 +15,7 @@ from policy.secret import HIDDEN, shown, shown_entry
 __all__ = ["LookedAt", "explain", "why", "without_secrets"]
 
 
-@dataclass(frozen=True, slots=True)
-class LookedAt:
+class LookedAt(NamedTuple):
     """One rule that was looked at. `matched` is None when an unknown fact keeps it open."""
 
     layer: str

@@ -7,10 +7,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
-from policy.secret import is_secret, may_hold_secrets, secret_shapes, shown, shown_entry
+from policy.secret import apart, is_secret, may_hold_secrets, secret_shapes, shown, shown_entry
 
 __all__ = ["Part", "hidden_in_lines", "hidden_parts"]
 
@@ -69,31 +68,20 @@ def hidden_parts(text: str) -> list[Part]:
         parts = reading.parts
     except (yaml.YAMLError, UnicodeError):
         parts = [*reading.parts, *_guessed(text)]
-    return list(_apart(sorted([*parts, *secret_shapes(text)])))
+    return list(apart([*parts, *secret_shapes(text)]))
 
 
-def _apart(parts: Sequence[Part]) -> Iterator[Part]:
-    """Sorted parts, those that touch made one."""
-    first, last = -1, -1
-    for start, end in parts:
-        if start > last:
-            if first < last:
-                yield first, last
-            first = start
-        last = max(last, end)
-    if first < last:
-        yield first, last
-
-
-@dataclass(slots=True)
 class _Frame:
     """A mapping or list that is being read. `name` is the name that its values belong to."""
 
-    mapping: bool
-    name: str
-    anchor: str | None
-    begun: int
-    key: str | None = None
+    __slots__ = ("anchor", "begun", "key", "mapping", "name")
+
+    def __init__(self, name: str, anchor: str | None, begun: int, *, mapping: bool) -> None:
+        self.name = name
+        self.anchor = anchor
+        self.begun = begun
+        self.mapping = mapping
+        self.key: str | None = None
 
 
 class _Reading:
@@ -117,7 +105,7 @@ class _Reading:
             self._alias(event)
         elif kind in ("MappingStartEvent", "SequenceStartEvent"):
             begun = len(self._scalars)
-            self._frames.append(_Frame(kind[0] == "M", self._name(), event.anchor, begun))
+            self._frames.append(_Frame(self._name(), event.anchor, begun, mapping=kind[0] == "M"))
         elif kind in ("MappingEndEvent", "SequenceEndEvent"):
             frame = self._frames.pop()
             if frame.anchor:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from policy.input_error import reason_of
 from runnerctl.cli.exits import UsageError
@@ -18,8 +17,7 @@ DEFAULT_FOLDER = "configs"
 KNOWN = ("policies", "lint")
 
 
-@dataclass(frozen=True, slots=True)
-class Settings:
+class Settings(NamedTuple):
     """The settings of a project: the file that holds them, and its table as plain values."""
 
     path: Path

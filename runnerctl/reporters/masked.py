@@ -7,7 +7,7 @@ from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from policy.secret import HIDDEN, is_secret, may_hold_secrets, secret_shapes
+from policy.secret import HIDDEN, apart, is_secret, may_hold_secrets, secret_shapes
 
 __all__ = ["Masked", "Masks", "without_secrets"]
 
@@ -71,26 +71,13 @@ def without_secrets(line: str, known: Sequence[Part] = ()) -> str:
 
 
 def _masked(line: str, known: Sequence[Part]) -> Masked:
-    parts = list(_apart(sorted([*known, *secret_shapes(line), *_secrets(line)])))
+    parts = list(apart([*known, *secret_shapes(line), *_secrets(line)]))
     texts, shifts, at = [], [0], 0
     for first, last in parts:
         texts += [line[at:first], HIDDEN]
         shifts.append(shifts[-1] + len(HIDDEN) - (last - first))
         at = last
     return Masked("".join([*texts, line[at:]]), parts, shifts)
-
-
-def _apart(parts: Sequence[Part]) -> Iterator[Part]:
-    """Sorted parts, those that overlap made one."""
-    first, last = -1, -1
-    for start, end in parts:
-        if start >= last:
-            if first < last:
-                yield first, last
-            first = start
-        last = max(last, end)
-    if first < last:
-        yield first, last
 
 
 def _secrets(line: str) -> Iterator[Part]:

@@ -181,7 +181,10 @@ REFUSED = {
     ),
     "no such place": (["/proc/x/p.yaml"], "cannot be written"),
     "a file where a folder should be": (["file/p.yaml"], "cannot be written"),
-    "a link that is none": (["--require", "v1", "--because", "x", "--link", "here"], "an item of `links` cannot be `here`"),
+    "a link that is none": (
+        ["--require", "v1", "--because", "x", "--link", "here"],
+        "an item of `links` cannot be `here`",
+    ),
 }
 
 
