@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import IO, Any
 
-from policy.document.source import Document
+from policy.document.source import MAX_BYTES, Document
 from policy.facts.facts import facts_from_document
 from policy.input_error import InputError, reason_of
 from runnerctl.cli.exits import UsageError
@@ -32,9 +32,20 @@ class Line:
 def read_lines(name: str) -> Iterator[Line]:
     """The lines of a file, `-` being standard input, as they come. Raises `UsageError` when it cannot be read."""
     with _open(name) as stream:
-        for number, text in enumerate(stream, 1):
-            if text.strip():
+        for number, text in enumerate(_bounded(stream), 1):
+            if len(text) > MAX_BYTES:
+                limit = f"the limit is {MAX_BYTES // 1024 // 1024} MiB"
+                yield Line(number, None, None, f"line {number}: the line is too long: {limit}")
+            elif text.strip():
                 yield _line(number, text)
+
+
+def _bounded(stream: IO[bytes]) -> Iterator[bytes]:
+    """The lines of a stream; of one that is too long only so much that this is seen, and its end."""
+    while text := stream.readline(MAX_BYTES + 1):
+        yield text
+        while len(text) > MAX_BYTES and not text.endswith(b"\n"):
+            text = stream.readline(MAX_BYTES + 1)
 
 
 def _open(name: str) -> IO[bytes]:

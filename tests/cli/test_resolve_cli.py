@@ -220,6 +220,25 @@ def test_batch_refuses_what_a_facts_file_is_refused_for(cli: Cli, line: str, par
     assert part in found["errors"][0]["message"]
 
 
+LONG = 8 * 1024 * 1024
+
+
+@pytest.mark.parametrize(
+    ("length", "part"),
+    [
+        (LONG - 1, "not JSON"),
+        (LONG, "too long: the limit is 8 MiB"),  # with its end it is one more
+        (3 * LONG, "too long"),
+    ],
+)
+def test_batch_reads_no_more_of_a_line_than_is_sensible(cli: Cli, length: int, part: str) -> None:
+    text = b"x" * length + b'\n{"id": 2, "vllm": "0.23.0"}\n'
+    answer = cli("resolve", "--no-policy", "--batch", "-", stdin=text)
+    first, second = [json.loads(line) for line in answer.out.splitlines()]
+    assert part in first["errors"][0]["message"]
+    assert (second["id"], second["status"]) == (2, "ok")
+
+
 def test_batch_may_begin_with_a_byte_order_mark(cli: Cli) -> None:
     line = '{"id": 1, "vllm": "0.23.0", "facts": {"architectures": ["LlamaForCausalLM"]}}'
     answer = cli("resolve", "--no-policy", "--batch", "-", stdin=b"\xef\xbb\xbf" + line.encode())
