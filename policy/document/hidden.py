@@ -93,6 +93,7 @@ class _Reading:
         self._frames: list[_Frame] = []
         self._scalars: list[Part] = []
         self._anchors: dict[str, Part] = {}  # from which to which of the scalars
+        self._words: dict[str, str] = {}  # what a scalar with an anchor says: an alias may be a key
         self._behind: set[Part] = (
             set()
         )  # those of them that are hidden: many aliases may stand for many scalars
@@ -124,6 +125,8 @@ class _Reading:
     def _scalar(self, event: Any) -> None:
         part = self._part(event)
         frame = self._frames[-1] if self._frames else None
+        if event.anchor:
+            self._words[event.anchor] = event.value
         if frame is not None and frame.mapping and frame.key is None:
             frame.key = event.value
             below = is_secret(frame.name) and event.value not in _OPERATORS
@@ -142,6 +145,10 @@ class _Reading:
         self._value_ends()
 
     def _alias(self, event: Any) -> None:
+        frame = self._frames[-1] if self._frames else None
+        if frame is not None and frame.mapping and frame.key is None:
+            frame.key = self._words.get(event.anchor, "")
+            return
         if is_secret(self._name()):
             begun, ended = self._anchors.get(event.anchor, (0, 0))
             # One without an anchor is none: it is how a secret begins.

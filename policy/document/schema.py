@@ -191,7 +191,9 @@ def _diagnostics(
         case "minItems" | "minProperties" | "minLength":
             yield Diagnostic(here, "empty-value", f"{field} is empty")
         case _:
-            message = "it cannot have this value" if _is_secret(path) else shown_text(error.message[:200])
+            message = (
+                "it cannot have this value" if belongs_to_secret(path) else shown_text(error.message[:200])
+            )
             yield Diagnostic(here, "wrong-value", f"{field}: {message[:1].lower()}{message[1:]}")
 
 
@@ -203,7 +205,7 @@ def _wrong_type(
     help_ = ""
     if "string" in types and isinstance(value, (int, float)):
         help_ = f'quote it: "{raw_scalar(document, path)}"'
-        if _is_secret(path):
+        if belongs_to_secret(path):
             said, help_ = f"`{HIDDEN}`", "quote it"
     elif "array" in types and isinstance(value, str) and "string" not in types:
         help_ = f"a list is written `[{said.strip('`')}]`"
@@ -234,14 +236,14 @@ def raw_scalar(document: Document, path: Sequence[str | int]) -> str:
     return word if word and plain_scalar(word) == value else json.dumps(value)
 
 
-def _is_secret(path: Sequence[str | int]) -> bool:
+def belongs_to_secret(path: Sequence[str | int]) -> bool:
     """Whether the value at `path` belongs to a variable that looks like a secret."""
     return any(is_secret(step) for step in path if isinstance(step, str))
 
 
 def _named(name: str, path: Sequence[str | int]) -> str:
     """A key of the mapping at `path` as it may be said."""
-    return HIDDEN if _is_secret(path) else shown_entry(name)
+    return HIDDEN if belongs_to_secret(path) else shown_entry(name)
 
 
 def _said(value: Any, path: Sequence[str | int] = ()) -> str:
@@ -252,7 +254,7 @@ def _said(value: Any, path: Sequence[str | int] = ()) -> str:
         return "a list"
     within = shown_entry if "env" in path else shown_text  # of `env` a text is no mapping
     text = json.dumps(value) if not isinstance(value, str) else within(value)
-    if text and _is_secret(path):
+    if text and belongs_to_secret(path):
         return f"`{HIDDEN}`"
     return f"`{text[:80]}`" if text else "empty"
 

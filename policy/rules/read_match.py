@@ -9,7 +9,7 @@ from typing import Any
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 
 from policy.document.diagnostic import Diagnostic
-from policy.document.schema import raw_scalar
+from policy.document.schema import belongs_to_secret, raw_scalar
 from policy.document.source import Document
 from policy.facts.fields import Field, expand, field, suggest
 from policy.rules.match import (
@@ -28,6 +28,7 @@ from policy.rules.match import (
     Test,
     is_glob,
 )
+from policy.secret import HIDDEN
 
 __all__ = ["MatchReader"]
 
@@ -173,10 +174,10 @@ class MatchReader:
         return Equal(value)
 
     def _raw(self, at: Sequence[str | int]) -> str:
-        return raw_scalar(self.document, at)
+        return HIDDEN if belongs_to_secret(at) else raw_scalar(self.document, at)
 
     def _quote(self, at: Sequence[str | int]) -> str:
-        return f'quote it: "{self._raw(at)}"'
+        return "quote it" if belongs_to_secret(at) else f'quote it: "{self._raw(at)}"'
 
     def _find(
         self, at: Sequence[str | int], code: str, message: str, help_: str = "", *, key: bool = False

@@ -5,12 +5,15 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import signal
 from collections.abc import Callable, Sequence
 
 from policy.lint.finding import Finding, finding_from_json
 
 __all__ = ["beside"]
 
+# Seconds between two looks at whether there is still somebody to answer.
+LOOKS_EVERY = 0.1
 Work = Callable[[], Sequence[Finding]]
 
 
@@ -26,6 +29,7 @@ def beside(work: Work) -> Work:
         reading, writing = os.pipe()
     except OSError:
         return work
+    parent = os.getpid()
     try:
         child = os.fork()
     except OSError:
@@ -33,7 +37,7 @@ def beside(work: Work) -> Work:
         os.close(writing)
         return work
     if child == 0:
-        _answer(work, reading, writing)
+        _answer(work, reading, writing, parent)
     os.close(writing)
 
     def result() -> Sequence[Finding]:
@@ -54,10 +58,25 @@ def _cores() -> Sequence[int]:
     return tuple(os.sched_getaffinity(0))
 
 
-def _answer(work: Work, reading: int, writing: int) -> None:
+def _leave_with(parent: int) -> None:
+    """End this process soon after `parent`, however that ends."""
+
+    def look(_signal: int, _frame: object) -> None:
+        if os.getppid() != parent:
+            os._exit(1)
+
+    signal.signal(signal.SIGALRM, look)
+    signal.setitimer(signal.ITIMER_REAL, LOOKS_EVERY, LOOKS_EVERY)
+
+
+def _answer(work: Work, reading: int, writing: int, parent: int) -> None:
     """The life of the copy: it must not come back into the program, nor write what the program has buffered."""
     try:
         os.close(reading)
+        _leave_with(parent)
+        nowhere = os.open(os.devnull, os.O_RDWR)
+        for stream in (0, 1, 2):  # who reads what the program writes must not wait for this process
+            os.dup2(nowhere, stream)
         with open(writing, "wb") as pipe:
             pipe.write(json.dumps(work()).encode("ascii"))
     except BaseException:

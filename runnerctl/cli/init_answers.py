@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from pathlib import Path
@@ -70,6 +71,7 @@ def answered(given: Given, target: Path, schema: str, *, ask: bool) -> Answers:
         raise UsageError(
             "--architecture, --because and --link are about a rule; give --require v1|v2|engine, too"
         )
+    architectures = _distinct(architectures)
     names = catalog.architecture_names(engine.release)
     models = _models(names, architectures, engine.release)
     other = _other(names, architectures) if require is not None else None
@@ -106,6 +108,15 @@ def _decided(policies: PolicySet, engine: EngineRelease, answers: Answers) -> De
     """What the first of the models gets on the release that was asked for, where `engine` decides for it."""
     facts = {"vllm": answers.release, "model_config": {"architectures": [answers.models[0]]}}
     return resolve(policies, engine, Facts(facts))
+
+
+def _distinct(architectures: Sequence[str]) -> tuple[str, ...]:
+    """Each that is wanted once, and none that a pattern among them matches."""
+    wanted = tuple(dict.fromkeys(architectures))
+    globs = [Glob(word) for word in wanted if is_glob(word)]
+    return tuple(
+        word for word in wanted if not any(glob.pattern != word and glob.holds(word) for glob in globs)
+    )
 
 
 def _models(names: tuple[str, ...], wanted: tuple[str, ...], release: str) -> tuple[str, ...]:

@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -46,9 +47,7 @@ def test_the_work_is_done_in_another_process() -> None:
 
 
 @several_cores
-@pytest.mark.parametrize(
-    "end", [os.abort, lambda: os._exit(0), lambda: os.kill(os.getpid(), signal.SIGKILL), sys.exit]
-)
+@pytest.mark.parametrize("end", [lambda: os._exit(0), lambda: os.kill(os.getpid(), signal.SIGKILL), sys.exit])
 def test_a_process_that_ends_early_is_done_without(end: object, capfd: pytest.CaptureFixture[str]) -> None:
     def work() -> list[Finding]:
         if os.getpid() != HERE:
@@ -68,6 +67,39 @@ def test_what_the_work_raises_is_raised_here(capfd: pytest.CaptureFixture[str]) 
     with pytest.raises(LookupError, match=str(HERE)):
         result()
     assert capfd.readouterr().err == ""
+
+
+ENDLESS = """
+import os, sys, time
+from runnerctl.cli.beside import beside
+def work():
+    while os.getpid() != here:
+        time.sleep(0.01)
+    return []
+here = os.getpid()
+beside(work)
+print(open(f"/proc/self/task/{here}/children").read(), flush=True)
+time.sleep(60)
+"""
+
+
+@several_cores
+@pytest.mark.parametrize("sent", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGKILL])
+def test_it_ends_with_the_program_and_keeps_nobody_waiting(sent: signal.Signals) -> None:
+    program = subprocess.Popen(
+        [sys.executable, "-c", ENDLESS], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    assert program.stdout is not None
+    child = int(program.stdout.readline())
+    program.send_signal(sent)
+    program.communicate(timeout=5)  # whoever holds its streams holds this up
+    for _ in range(100):
+        try:
+            os.kill(child, 0)
+        except ProcessLookupError:
+            return
+        time.sleep(0.05)
+    pytest.fail("the process beside it goes on")
 
 
 @pytest.mark.usefixtures("one_core")

@@ -43,6 +43,13 @@ CASES: dict[str, tuple[list[str], dict[str, Any]]] = {
         ["--require", "v1", "--because", "x", "--architecture", "true", "--architecture", "A, B: [c] #"],
         {"rules": 1, "architectures": ["true", "A, B: [c] #"]},
     ),
+    "models that are named twice": (
+        [
+            *("--require", "v1", "--because", "x", "--architecture", "BertModel", "--architecture", "Llama*"),
+            *("--architecture", "BertModel", "--architecture", "LlamaForCausalLM", "--architecture", "Llama*"),
+        ],
+        {"rules": 1, "architectures": ["BertModel", "Llama*"]},
+    ),
     "all but every model": (
         ["--require", "v1", "--because", "x", "--architecture", "*ForCausalLM", "--architecture", "Bert*"],
         {"rules": 1, "id": "all-needs-v1", "architectures": ["*ForCausalLM", "Bert*"]},

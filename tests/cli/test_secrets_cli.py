@@ -25,6 +25,7 @@ POLICIES: dict[str, str] = {
     "not a mapping": "rules: []\nenv: HF_TOKEN=hunter2 hunter2\n",
     "not a mapping, without a sign": "rules: []\nenv: HF_TOKEN hunter2\n",
     "a list": "rules: []\nenv: [HF_TOKEN=hunter2]\n",
+    "a key by an alias": "rules: []\nx: &k HF_TOKEN\nenv: {*k : hunter2}\n",
     "a mapping below it": "rules: []\nenv: {HF_TOKEN: {hunter2: 1, hunter2: 2}}\n",
     "a number": "rules: []\nenv: {HF_TOKEN: &hunter2 4711}\n",
     "an alias": "rules: []\nenv: {HF_TOKEN: *hunter2}\n",
@@ -80,6 +81,18 @@ def test_who_sets_what_a_decision_says_sets_the_value(cli: Callable[..., Any], h
     (here / "p.yaml").write_text(HEAD + POLICIES["of a rule"])
     decision = json.loads(cli(*MACHINES[verb]).out)
     assert decision["env"]["set"]["A_KEY"] == "hunter2-a"
+
+
+@pytest.mark.parametrize("wanted", ["271828", "[271828, a]", "{ne: 271828}"])
+@pytest.mark.parametrize("verb", ["lint", "resolve", "test, as JSON", "diff"])
+def test_a_number_that_is_a_secret_is_not_said(
+    cli: Callable[..., Any], here: Path, wanted: str, verb: str
+) -> None:
+    (here / "p.yaml").write_text(f"{HEAD}rules: [{{id: a, match: {{env.HF_TOKEN: {wanted}}}, runner: v1}}]\n")
+    for more in ([], ["--format", "json"]) if verb == "lint" else ([],):
+        answer = cli(*VERBS[verb], *more)
+        assert "271828" not in answer.out + answer.err
+        assert "takes string, not `****`" in answer.out + answer.err
 
 
 @pytest.mark.parametrize("verb", VERBS)
