@@ -66,7 +66,9 @@ def _numbers(ends: set[float], default: Any, *, whole: bool) -> list[float]:
         gap = sum(p < default for p in points)
         mine = [i for i, v in enumerate(between) if sum(p < v for p in points) == gap]
         between[mine[0] : mine[0] + 1] = [default]
-    return [*(p for p in points if not whole or isinstance(p, int) or p.is_integer()), *between]
+    if whole:
+        return [*(int(p) for p in points if isinstance(p, int) or p.is_integer()), *between]
+    return [*points, *between]
 
 
 def _between(low: float, high: float, *, whole: bool) -> float | None:

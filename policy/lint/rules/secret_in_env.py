@@ -5,7 +5,8 @@ an `--env-file`, which lie over the policy's variables.
 
 A secret is what belongs to a name such as `HF_TOKEN`, `DB_PASSWORD` or `API_KEY`, and what tells by itself: a token of a
 known shape (`hf_…`, `ghp_…`, `AKIA…`, `sk-…`, `xoxb-…`, `glpat-…`, a JWT), a private key, and the password, or the token,
-before the host of an address. `VLLM_MAX_TOKENS` and `HF_TOKEN_PATH` are none.
+before the host of an address (without a password it is a token from 20 letters and digits on, and a user's name below).
+`VLLM_MAX_TOKENS` and `HF_TOKEN_PATH` are none.
 
 Fails:
 
