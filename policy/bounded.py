@@ -3,7 +3,10 @@
 import os
 from typing import BinaryIO
 
-__all__ = ["read_bounded"]
+__all__ = ["MAX_BYTES", "read_bounded"]
+
+# A policy of 10,000 rules is about 3 MB. Anything much larger is a log or a dump given by mistake.
+MAX_BYTES = 8 * 1024 * 1024
 
 
 def read_bounded(file: BinaryIO, most: int) -> bytes:

@@ -17,7 +17,7 @@ from policy.memory import remember
 from policy.rules.match import Exists, Leaf, Match, Not
 from policy.rules.policy_set import PolicySet, Rule
 
-__all__ = ["Ranked", "bits", "space_of"]
+__all__ = ["SWITCH_IS_SET", "Ranked", "bits", "space_of"]
 
 # Of more sets of values on an axis, each part of it is asked and not each set.
 MANY_SETS = 32

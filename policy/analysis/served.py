@@ -13,21 +13,19 @@ from policy.analysis.engine_view import ALWAYS, Beyond, EngineView
 from policy.analysis.findings import Cut, Redundant, Unserved
 from policy.analysis.homes import Homes
 from policy.analysis.likeness import Likeness, Seen, seen
-from policy.analysis.ranked import Ranked, bits
+from policy.analysis.ranked import SWITCH_IS_SET, Ranked, bits
 from policy.analysis.search import Budget, OverBudget, Point, Search
 from policy.analysis.space import Space
 from policy.analysis.ties import Ties
 from policy.analysis.unanalysable import Unanalysable
 from policy.analysis.witness import settled, witness_at
-from policy.decision.serving import SWITCH_PATH, Refusal, own_choice, refusal, with_switch
+from policy.decision.serving import Refusal, own_choice, refusal, with_switch
 from policy.engine.release import Runner, other
 from policy.facts.facts import UNKNOWN, Facts
-from policy.rules.match import All, Exists, Leaf, Match, Not
+from policy.rules.match import All, Leaf, Match, Not
 from policy.rules.policy_set import Rule
 
 __all__ = ["EngineQuestions"]
-
-SWITCH_IS_SET = Leaf(SWITCH_PATH, (Exists(wanted=True),))
 
 
 class _Reach(NamedTuple):

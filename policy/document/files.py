@@ -7,14 +7,11 @@ import os
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
-from policy.bounded import read_bounded
+from policy.bounded import MAX_BYTES, read_bounded
 from policy.document.diagnostic import Diagnostic, DocumentError, Location
 from policy.input_error import reason_of
 
 __all__ = ["MAX_BYTES", "Source", "decode", "line_and_column", "read_source", "read_stream"]
-
-# A policy of 10,000 rules is about 3 MB. Anything much larger is a log or a dump given by mistake.
-MAX_BYTES = 8 * 1024 * 1024
 
 
 class Source(NamedTuple):

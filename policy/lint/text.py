@@ -11,7 +11,7 @@ from policy.facts.fields import expand
 from policy.lint.finding import Span
 from policy.rules.policy_set import Rule
 
-__all__ = ["Condition", "PolicyText", "RuleText", "Step", "TestText"]
+__all__ = ["Condition", "PolicyText", "RuleText", "Step", "TestText", "Word", "words"]
 
 Step = str | int
 # A text of a match, and where it stands.
@@ -42,10 +42,15 @@ class Condition(NamedTuple):
 
     def words(self) -> list[Word]:
         """Each string that the fact is compared with, and where it stands; not what `ne` names."""
-        if isinstance(self.value, str):
-            return [(self.value, self.at)]
-        listed = self.value if isinstance(self.value, list) else []
-        return [(value, (*self.at, i)) for i, value in enumerate(listed) if isinstance(value, str)]
+        return words(self.value, self.at)
+
+
+def words(value: Any, at: tuple[Step, ...]) -> list[Word]:
+    """A value, or each one of a list, that is a string, and where it stands."""
+    if isinstance(value, str):
+        return [(value, at)]
+    listed = value if isinstance(value, list) else []
+    return [(one, (*at, i)) for i, one in enumerate(listed) if isinstance(one, str)]
 
 
 class PolicyText:

@@ -9,12 +9,9 @@ from packaging.version import Version
 
 from policy.facts.fields import expand
 from policy.lint.bounds import Bound, ends
-from policy.lint.text import RuleText, Step
+from policy.lint.text import RuleText, Step, Word, words
 
 __all__ = ["seam"]
-
-# A range as it is written, and where it stands.
-Range = tuple[str, tuple[Step, ...]]
 
 
 def seam(rule: RuleText, release: Version) -> tuple[Bound, Bound] | None:
@@ -33,7 +30,7 @@ def seam(rule: RuleText, release: Version) -> tuple[Bound, Bound] | None:
     return None
 
 
-def _unions(match: Mapping[str, Any], at: tuple[Step, ...]) -> Iterator[list[Range]]:
+def _unions(match: Mapping[str, Any], at: tuple[Step, ...]) -> Iterator[list[Word]]:
     """The ranges of each union. Those below `not` may be there for what they leave out."""
     for key, value in match.items():
         here = (*at, key)
@@ -43,22 +40,15 @@ def _unions(match: Mapping[str, Any], at: tuple[Step, ...]) -> Iterator[list[Ran
         if key == "any":
             yield from _alternatives(value, here)
         elif expand(key) == "vllm" and isinstance(value, list):
-            yield list(_ranges(value, here))
+            yield words(value, here)
 
 
-def _alternatives(items: list[Mapping[str, Any]], at: tuple[Step, ...]) -> Iterator[list[Range]]:
+def _alternatives(items: list[Mapping[str, Any]], at: tuple[Step, ...]) -> Iterator[list[Word]]:
     """The ranges of items that ask for the same beside them."""
-    alike: dict[str, list[Range]] = {}
+    alike: dict[str, list[Word]] = {}
     for i, item in enumerate(items):
         rest = repr(sorted((key, repr(value)) for key, value in item.items() if expand(key) != "vllm"))
         for key, value in item.items():
             if expand(key) == "vllm":
-                alike.setdefault(rest, []).extend(_ranges(value, (*at, i, key)))
+                alike.setdefault(rest, []).extend(words(value, (*at, i, key)))
     yield from alike.values()
-
-
-def _ranges(value: Any, at: tuple[Step, ...]) -> Iterator[Range]:
-    if isinstance(value, str):
-        yield value, at
-    elif isinstance(value, list):
-        yield from ((text, (*at, i)) for i, text in enumerate(value) if isinstance(text, str))

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 from collections.abc import Callable, Sequence
+from typing import NoReturn
 
 from policy.lint.finding import Finding, finding_from_json
 
@@ -69,8 +69,9 @@ def _leave_with(parent: int) -> None:
     signal.setitimer(signal.ITIMER_REAL, LOOKS_EVERY, LOOKS_EVERY)
 
 
-def _answer(work: Work, reading: int, writing: int, parent: int) -> None:
+def _answer(work: Work, reading: int, writing: int, parent: int) -> NoReturn:
     """The life of the copy: it must not come back into the program, nor write what the program has buffered."""
+    status = 1  # then the process beside will meet what went wrong
     try:
         os.close(reading)
         _leave_with(parent)
@@ -79,7 +80,6 @@ def _answer(work: Work, reading: int, writing: int, parent: int) -> None:
             os.dup2(nowhere, stream)
         with open(writing, "wb") as pipe:
             pipe.write(json.dumps(work()).encode("ascii"))
-    except BaseException:
-        os._exit(1)
-    with contextlib.suppress(BaseException):
-        os._exit(0)
+        status = 0
+    finally:
+        os._exit(status)

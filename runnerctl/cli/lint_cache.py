@@ -13,14 +13,12 @@ import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from policy.bounded import read_bounded
+from policy.bounded import MAX_BYTES, read_bounded
 from policy.lint.finding import Finding, finding_from_json
 from policy.rules.files import policies_below, tests_of
 
 __all__ = ["LintCache", "plainly_read"]
 
-# A file that is larger is not kept in memory before it is known to be a policy.
-MOST_BYTES = 8 * 1024 * 1024
 # Results are small; these many are the last weeks of a busy repository.
 MOST_KEPT = 64
 
@@ -45,10 +43,10 @@ def plainly_read(paths: Sequence[str]) -> list[RawFile] | None:
                 real = _real(path, folders)
                 if real not in found:
                     with path.open("rb") as file:
-                        found[real] = (str(path), read_bounded(file, MOST_BYTES))
+                        found[real] = (str(path), read_bounded(file, MAX_BYTES))
     except OSError:
         return None
-    if any(len(content) > MOST_BYTES for _, content in found.values()):
+    if any(len(content) > MAX_BYTES for _, content in found.values()):
         return None
     return sorted(found.values())
 
